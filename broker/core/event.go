@@ -1,0 +1,166 @@
+package core
+
+// Time is what a driver hands to every Step: two clocks, in nanoseconds.
+type Time struct {
+	Mono int64 // never goes back while the node runs; drives leases, heartbeats and other deadlines
+	Wall int64 // since the Unix epoch; may jump either way; only stamps messages and bridges restarts
+}
+
+// ConnID names a client connection. The driver chooses it and never uses one
+// twice in an incarnation.
+type ConnID uint64
+
+// RequestID names a Request (an HTTP call). The driver chooses it.
+type RequestID uint64
+
+// EventKind says which fields of an Event are set.
+type EventKind uint8
+
+// The events a driver reports.
+const (
+	EvOpened  EventKind = iota + 1 // Conn was accepted; Text is the remote address
+	EvData                         // Conn sent Data; Data is the driver's again after Step
+	EvSent                         // N more bytes of Conn's FxSend effects were taken by the network
+	EvClosed                       // Conn is gone, by the peer, by an error or after an FxClose
+	EvTimer                        // NextDeadline has passed
+	EvCreated                      // FxCreate Token is done, or failed (Text is the reason)
+	EvSynced                       // FxSync Token is done, or failed: every earlier FxWrite of that file is durable, or not
+	EvRead                         // FxRead Token is done (Data), or failed
+	EvRequest                      // Request arrived
+	EvStop                         // a graceful stop was asked for: no new connections follow
+)
+
+// Event is one input of the core.
+type Event struct {
+	Kind    EventKind
+	Conn    ConnID
+	Token   uint64
+	N       int
+	Data    []byte
+	Failed  bool
+	Text    string
+	Request *Request
+}
+
+// EffectKind says which fields of an Effect are set.
+type EffectKind uint8
+
+// The effects a driver carries out. Disk effects (create, write, sync,
+// remove) are carried out in the order they were issued, one after another;
+// all others at once.
+const (
+	FxSend    EffectKind = iota + 1 // queue Data on Conn; the driver owns Data
+	FxClose                         // close Conn after what is queued on it was sent
+	FxCreate                        // make journal file File of N bytes, zero-filled, sync it and its directory; answer EvCreated
+	FxWrite                         // write Data at Offset of File
+	FxSync                          // make File's writes durable; answer EvSynced
+	FxRemove                        // delete File
+	FxRead                          // read N bytes at Offset of File; answer EvRead
+	FxReply                         // answer Request with Reply
+	FxLog                           // Text is one line for the operator; Level tells its weight
+	FxExit                          // the process must end now, non-zero, writing and acknowledging nothing more; Text is the reason
+	FxStopped                       // the graceful stop is complete
+)
+
+// Level is the weight of a log line.
+type Level uint8
+
+// Levels of FxLog.
+const (
+	Info Level = iota
+	Warn
+	Error
+)
+
+// Effect is one output of the core.
+type Effect struct {
+	Kind    EffectKind
+	Conn    ConnID
+	Token   uint64
+	File    uint64 // journal file sequence number
+	Offset  int64
+	N       int64
+	Data    []byte
+	Level   Level
+	Text    string
+	Request RequestID
+	Reply   *Reply
+}
+
+// Effects collects what one or more Steps want done. Drivers reuse it.
+type Effects struct{ List []Effect }
+
+// Reset empties the list and keeps its memory.
+func (fx *Effects) Reset() { fx.List = fx.List[:0] }
+
+func (fx *Effects) add(e Effect) { fx.List = append(fx.List, e) }
+
+// RequestKind is the verb of a Request.
+type RequestKind uint8
+
+// Verbs of the HTTP interface. The driver has parsed and checked the syntax
+// of the call; the core checks names and limits.
+const (
+	ReqPublish       RequestKind = iota + 1 // Topic, Bodies (all or none), DeferMS
+	ReqCreateTopic                          // Topic
+	ReqCreateChannel                        // Topic, Channel
+	ReqStats                                // Topic and Channel filter; empty: all
+)
+
+// Request is a call from outside the NSQ connections.
+type Request struct {
+	ID      RequestID
+	Kind    RequestKind
+	Topic   string
+	Channel string
+	Bodies  [][]byte
+	DeferMS int64
+}
+
+// Reply answers a Request.
+type Reply struct {
+	Code  string // empty: done; else an NSQ HTTP error code such as TOPIC_NOT_FOUND
+	Text  string // for people, with a Code
+	Stats *Stats
+}
+
+// Stats is one consistent snapshot of the node.
+type Stats struct {
+	Health    string // "OK", or why publishes are refused
+	StartWall int64  // ns since the epoch
+	Topics    []TopicStats
+	Producers []ClientStats
+}
+
+// TopicStats counts one topic. Depth is what no channel has taken yet when
+// there is no channel; with channels the backlog is theirs.
+type TopicStats struct {
+	Name         string
+	Channels     []ChannelStats
+	Depth        int64
+	MessageCount int64 // publishes since the topic was created, over restarts
+	MessageBytes int64
+}
+
+// ChannelStats counts one channel. Depth excludes what is in flight or
+// deferred, as in NSQ.
+type ChannelStats struct {
+	Name          string
+	Depth         int64
+	InFlight      int64
+	Deferred      int64
+	MessageCount  int64
+	RequeueCount  int64
+	TimeoutCount  int64
+	FinishedBelow int64 // ack floor: every offset below it is finished
+	Clients       []ClientStats
+}
+
+// ClientStats describes one connection.
+type ClientStats struct {
+	ClientID, Hostname, UserAgent, RemoteAddress string
+	State                                        int // NSQ's numbers: 0 init, 3 subscribed, 4 closing
+	Ready, InFlight                              int64
+	MessageCount, FinishCount, RequeueCount      int64
+	ConnectedWall                                int64
+}

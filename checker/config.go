@@ -1,0 +1,37 @@
+package checker
+
+// Order is the scope in which a target promises to keep publish order.
+type Order string
+
+// Values of an Order.
+const (
+	OrderNone      Order = "none"
+	OrderPartition Order = "partition"
+)
+
+// Stream is one channel (or consumer group) of one topic, as the plan
+// declares it.
+type Stream struct {
+	Topic     string
+	Channel   string
+	Consumers int // processes that share it; with more than one no order is promised
+}
+
+// Config is what the checker has to know of the plan. Times are nanoseconds.
+type Config struct {
+	Streams   []Stream
+	Producers []string // names of the producer processes
+
+	Order       Order // the target's promise for one partition read by one consumer
+	AtMostOnce  bool  // producers never retry: one position per id at most
+	MaxTries    int   // sends of one id at most, ≥ 1
+	MsgTimeout  int64 // lease of a delivery: after it a second delivery is explained
+	Recovery    int64 // liveness bound: a send or message of a quiet window must succeed within it
+	FaultKinds  []string
+	Required    []string // slugs that count; empty: all that apply
+	Claims      []string // reachability claims that must be reached; names of claims.go
+	WarmUpFloor int64    // acks needed before the chaos phase
+	// Unpromised names properties the target does not promise, with the reason
+	// shown to people; they are judged not-applicable.
+	Unpromised map[string]string
+}

@@ -1,0 +1,80 @@
+package scenarios
+
+import "pestle/faults"
+
+// Plan is a fully expanded run: every workload choice and fault, as data. Its
+// canonical JSON (sorted keys, integers only) names it by hash. Times are
+// nanoseconds.
+type Plan struct {
+	Schema   int    `json:"schema"`   // PlanSchema
+	Scenario string `json:"scenario"` // name of the scenario
+	Seed     uint64 `json:"seed"`
+
+	Target   Target         `json:"target"`
+	Workload Workload       `json:"workload"`
+	Phases   Phases         `json:"phases"`
+	Faults   []faults.Fault `json:"faults"` // by Ref
+
+	Properties []string `json:"properties"` // required slugs
+	Claims     []string `json:"claims"`     // required reachability claims
+}
+
+// PlanSchema is the version of the plan's format.
+const PlanSchema = 1
+
+// Target is the system under test.
+type Target struct {
+	Kind       string   `json:"kind"`                 // "pestle" or "nsq"
+	Durability string   `json:"durability,omitempty"` // pestle: "fsync" or "memory"
+	Address    string   `json:"address,omitempty"`    // nsq: TCP host:port of a running nsqd that Pestle must not start; such a target gets no faults
+	HTTP       string   `json:"http,omitempty"`       // nsq: HTTP host:port of it
+	Flags      []string `json:"flags,omitempty"`      // extra flags for the target's program
+}
+
+// Workload is what the clients do.
+type Workload struct {
+	Topic      string     `json:"topic"`
+	AtMostOnce bool       `json:"at_most_once"` // producers never retry
+	Tries      int        `json:"tries"`        // sends of one id at most; 1 when at most once
+	Backoff    int64      `json:"backoff"`      // before the second send; doubles with each further one
+	Timeout    int64      `json:"timeout"`      // of one send; after it the send is unknown
+	MsgTimeout int64      `json:"msg_timeout"`  // lease the consumers ask for
+	Producers  []Producer `json:"producers"`
+	Consumers  []Consumer `json:"consumers"`
+}
+
+// Producer is one producer process.
+type Producer struct {
+	Name     string `json:"name"`     // producer-<n>
+	Interval int64  `json:"interval"` // between the starts of two messages (open loop)
+	Pending  int    `json:"pending"`  // messages whose outcome is open at most; 1 keeps strict order
+	MinSize  int    `json:"min_size"` // payload characters
+	MaxSize  int    `json:"max_size"`
+	Seed     uint64 `json:"seed"` // of the payloads
+}
+
+// Consumer is one consumer process.
+type Consumer struct {
+	Name            string `json:"name"` // consumer-<channel>-<n>
+	Channel         string `json:"channel"`
+	InFlight        int    `json:"in_flight"`        // RDY
+	RequeuePermille int64  `json:"requeue_permille"` // first deliveries given back, drawn from Seed and the id
+	RequeueDelay    int64  `json:"requeue_delay"`
+	Seed            uint64 `json:"seed"`
+}
+
+// Phases is the timetable.
+type Phases struct {
+	WarmUpAcks   int64   `json:"warm_up_acks"`   // acks before chaos may start
+	WarmUpWithin int64   `json:"warm_up_within"` // else the run is inconclusive
+	Chaos        int64   `json:"chaos"`          // length
+	Quiet        []Quiet `json:"quiet"`          // windows without faults, since the start of chaos
+	Recovery     int64   `json:"recovery"`       // liveness bound inside a quiet window
+	DrainWithin  int64   `json:"drain_within"`   // the backlog must be gone by then
+}
+
+// Quiet is one quiet window, since the start of chaos.
+type Quiet struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
