@@ -1,0 +1,93 @@
+package reports
+
+import (
+	"pestle/checker"
+)
+
+// Run is what the reports have to know of a run beyond its plan, history and
+// verdict.
+type Run struct {
+	ID       string // name of the run
+	Scenario string
+	Seed     uint64
+	PlanHash string // SHA-256 of the canonical plan, hex
+	World    string // sim, process or docker
+	Command  string // the line that reproduces it
+	Started  string // UTC, as people write it: 2026-05-04T03:02:01Z
+	Elapsed  int64  // ns
+
+	Environment Environment
+
+	HarnessError string // what broke in the harness itself; empty when nothing did
+	Partial      bool   // interrupted before its end: a pass would prove nothing
+}
+
+// Environment is where a run ran. Unknown values are empty or 0.
+type Environment struct {
+	Go     string `json:"go"` // version of Go that built Pestle
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	CPUs   int    `json:"cpus"`
+	Pestle string `json:"pestle"` // version of Pestle
+	Target string `json:"target"` // version of the system under test
+}
+
+// Outcome is what one run amounts to: the verdict, unless the harness broke
+// or was interrupted.
+type Outcome string
+
+// Values of an Outcome.
+const (
+	Passed       Outcome = "pass"
+	Failed       Outcome = "fail"
+	Inconclusive Outcome = "inconclusive"
+	HarnessError Outcome = "harness-error"
+)
+
+// Outcome combines the verdict with what happened to the run. A harness
+// error outranks even a violation, since a broken harness proves nothing; an
+// interrupted run can fail but not pass.
+func (r Run) Outcome(v checker.Verdict) Outcome {
+	switch {
+	case r.HarnessError != "":
+		return HarnessError
+	case v.Status == checker.Fail:
+		return Failed
+	case v.Status == checker.Pass && !r.Partial:
+		return Passed
+	}
+	return Inconclusive
+}
+
+// Reason says why the outcome is not a pass, for people; it is empty for a
+// pass.
+func (r Run) Reason(v checker.Verdict) string {
+	switch r.Outcome(v) {
+	case Passed:
+		return ""
+	case HarnessError:
+		return r.HarnessError
+	case Failed:
+		return failedSentence(v)
+	}
+	if r.Partial && (v.Status == checker.Pass || v.Reason == "") {
+		return "the run was interrupted before its end"
+	}
+	if v.Reason == "" {
+		return "not enough was tested"
+	}
+	return v.Reason
+}
+
+// ExitCode is the code the command ends with.
+func (o Outcome) ExitCode() int {
+	switch o {
+	case Passed:
+		return 0
+	case Failed:
+		return 1
+	case Inconclusive:
+		return 3
+	}
+	return 2
+}

@@ -1,0 +1,98 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"pestle/checker"
+)
+
+// SummaryViolations is how many violations of a property the summary prints;
+// the report has more.
+const SummaryViolations = 3
+
+// Summary prints the end of a run for a terminal: the outcome, the
+// properties, the first violations, where the report is and how to reproduce
+// the run. Colours are used only when color is true, and say nothing the
+// words do not.
+func Summary(w io.Writer, dir string, run Run, verdict checker.Verdict, color bool) error {
+	var b strings.Builder
+	paint := func(outcome, text string) string {
+		code, ok := map[string]string{
+			string(Passed): "32", string(Failed): "31", string(Inconclusive): "33", string(HarnessError): "35",
+		}[outcome]
+		if !color || !ok {
+			return text
+		}
+		return "\x1b[1;" + code + "m" + text + "\x1b[0m"
+	}
+
+	outcome := string(run.Outcome(verdict))
+	fmt.Fprintf(&b, "\n%s  %s\n", paint(outcome, strings.ToUpper(statusWord(outcome))), printable(headline(run, verdict)))
+	fmt.Fprintf(&b, "%s, seed %d, world %s, plan %s, %s\n\n", printable(run.Scenario), run.Seed, printable(run.World), shortHash(run.PlanHash), span(run.Elapsed))
+
+	slugs, statuses := 0, 0
+	for _, p := range verdict.Properties {
+		slugs = max(slugs, len(p.Slug))
+		statuses = max(statuses, len(statusWord(string(p.Status))))
+	}
+	for _, p := range verdict.Properties {
+		word := statusWord(string(p.Status))
+		pad := strings.Repeat(" ", statuses-len(word))
+		fmt.Fprintf(&b, "  %-*s  %s%s  %s\n", slugs, p.Slug, paint(string(p.Status), word), pad, printable(propertyWords(p)))
+	}
+	for _, c := range verdict.Claims {
+		if !c.Reached {
+			fmt.Fprintf(&b, "  not reached: %s\n", printable(c.Name))
+		}
+	}
+	for _, p := range verdict.Properties {
+		if len(p.Violations) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s: %s\n", p.Slug, counted(p.Total, "violation"))
+		for _, v := range p.Violations[:min(len(p.Violations), SummaryViolations)] {
+			fmt.Fprintf(&b, "  %s\n", printable(v.Detail))
+		}
+		if more := p.Total - SummaryViolations; more > 0 {
+			fmt.Fprintf(&b, "  … and %s more\n", number(more))
+		}
+	}
+
+	fmt.Fprintf(&b, "\nreport     %s\n", filepath.Join(dir, ReportName))
+	if run.Command != "" {
+		fmt.Fprintf(&b, "reproduce  %s\n", printable(run.Command))
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("print the summary: %w", err)
+	}
+	return nil
+}
+
+// propertyWords is what stands behind a property's status, in one line.
+func propertyWords(p checker.Property) string {
+	words := strings.Join(exposureWords(p.Exposure), ", ")
+	switch {
+	case p.Reason == "":
+		return words
+	case words == "" || p.Status == checker.NotApplicable:
+		return p.Reason
+	}
+	return p.Reason + " (" + words + ")"
+}
+
+// shortHash is enough of a hash for people to tell two plans apart.
+func shortHash(hash string) string { return hash[:min(len(hash), 16)] }
+
+// printable replaces control characters: ids and errors come from the system
+// under test and must not steer the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '�'
+		}
+		return r
+	}, s)
+}
