@@ -1,7 +1,25 @@
 // Package faults is the catalog of injected failures: what kinds there are,
 // what their parameters mean, when one is due and the journal of what really
-// happened. It knows nothing of processes or containers: worlds carry faults
-// out.
+// happened.
+//
+// It owns the fault vocabulary of plans, the rules that keep faults out of
+// quiet windows and off a target that is already broken, and the line format
+// of faults.ndjson. It never touches a process, a clock or a file: worlds carry
+// faults out and report back.
+//
+//	s := faults.New(plan.Faults, plan.Phases.Quiet, plan.Phases.Chaos)
+//	for now := range ticks {                  // nanoseconds since the start of chaos
+//		for _, f := range s.Due(now) {
+//			world.Begin(f)                    // then, as it happens:
+//		}                                     //   s.Effective(f.Ref, t) the process is gone
+//	}                                         //   s.Ended(f.Ref, t)     its successor is ready
+//	for _, e := range s.Entries() {
+//		line = faults.AppendEntry(line[:0], e)
+//	}
+//
+// A line of faults.ndjson is one JSON object; its table stands in journal.go.
+//
+//det:ring0
 package faults
 
 // Kind names a fault; each has a file of its name in this package.
@@ -38,4 +56,11 @@ type Event struct {
 	Attempts int64 `json:"attempts,omitempty"` // that many attempts seen
 	Fault    int   `json:"fault,omitempty"`    // the fault of this Ref took effect
 	Delay    int64 `json:"delay,omitempty"`    // wait so long after it
+}
+
+// Window is a stretch of chaos, since its start: no fault is active in a quiet
+// one.
+type Window struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
 }

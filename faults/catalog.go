@@ -1,0 +1,79 @@
+package faults
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Role is what a process is in a run.
+type Role string
+
+// The roles. A process is named after its role: broker-1, producer-2,
+// consumer-<channel>-1.
+const (
+	Broker   Role = "broker"
+	Producer Role = "producer"
+	Consumer Role = "consumer"
+)
+
+// RoleOf returns the role that the name of a process begins with. The name
+// alone (broker) is no process.
+func RoleOf(process string) (Role, bool) {
+	for _, r := range []Role{Broker, Producer, Consumer} {
+		if rest, ok := strings.CutPrefix(process, string(r)+"-"); ok && rest != "" {
+			return r, true
+		}
+	}
+	return "", false
+}
+
+// Spec describes one kind of fault, for the scenario loader and for people.
+type Spec struct {
+	Kind   Kind
+	Does   string   // one sentence: what happens to the target
+	ForIs  string   // what the parameter For measures
+	MinFor int64    // shortest For, ns
+	MaxFor int64    // longest For, ns
+	Worlds []string // worlds that can carry it out
+	Roles  []Role   // processes it applies to
+}
+
+// Kinds is the catalog. A new kind is one line here and one file.
+func Kinds() []Spec {
+	return []Spec{kill(), stop(), pause()}
+}
+
+// Find returns the description of a kind.
+func Find(k Kind) (Spec, bool) {
+	for _, s := range Kinds() {
+		if s.Kind == k {
+			return s, true
+		}
+	}
+	return Spec{}, false
+}
+
+// check says what is wrong with f as a fault of this kind.
+func (s Spec) check(f Fault) error {
+	if f.For < s.MinFor || f.For > s.MaxFor {
+		return fmt.Errorf("for is %d ns; a %s takes %d..%d ns", f.For, s.Kind, s.MinFor, s.MaxFor)
+	}
+	role, ok := RoleOf(f.Target)
+	if !ok {
+		return fmt.Errorf("target %q is no process; processes are named broker-<n>, producer-<n>, consumer-<channel>-<n>", f.Target)
+	}
+	for _, r := range s.Roles {
+		if r == role {
+			return nil
+		}
+	}
+	return fmt.Errorf("a %s does not apply to a %s", s.Kind, role)
+}
+
+const (
+	millisecond = int64(1_000_000)
+	second      = 1000 * millisecond
+	minute      = 60 * second
+)
+
+func everyRole() []Role { return []Role{Broker, Producer, Consumer} }

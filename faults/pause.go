@@ -1,0 +1,18 @@
+package faults
+
+// pause freezes a process, as a long collection or a suspended machine does:
+// SIGSTOP, and SIGCONT after For. Its connections stay open and silent, so its
+// peers see timeouts instead of errors. It is effective when the signal was
+// sent, and ended when the process runs again.
+func pause() Spec {
+	return Spec{
+		Kind:  Pause,
+		Does:  "SIGSTOP, then SIGCONT",
+		ForIs: "from the freeze to the thaw",
+		// Shorter ones cannot be told from a busy machine.
+		MinFor: 10 * millisecond,
+		MaxFor: 10 * minute,
+		Worlds: []string{"process"},
+		Roles:  everyRole(),
+	}
+}

@@ -1,0 +1,16 @@
+package faults
+
+// stop asks a process to end in order, as a deployment does: SIGTERM, then
+// wait. It is effective when the process has ended, and ended when the process
+// started again after For is ready. Nothing may be lost or forgotten by it.
+func stop() Spec {
+	return Spec{
+		Kind:   Stop,
+		Does:   "SIGTERM and wait for the end; the process is started again",
+		ForIs:  "from the end of the process to its restart",
+		MinFor: 0,
+		MaxFor: 10 * minute,
+		Worlds: []string{"process"},
+		Roles:  everyRole(),
+	}
+}

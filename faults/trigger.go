@@ -1,0 +1,234 @@
+package faults
+
+import (
+	"fmt"
+
+	"pestle/history"
+)
+
+// Settle is the time a plan keeps free between the end of a fault and the next
+// quiet window, the end of chaos or the next fault on the same target: the
+// restarted process has to come up and its clients have to find it again.
+const Settle = second
+
+// Margin is the part of Settle that the Scheduler insists on when it carries
+// the plan out. The rest is what a fault may be late before it has to move to
+// the other side of a quiet window.
+const Margin = 400 * millisecond
+
+// Never stands for a moment that did not come.
+const Never = int64(-1)
+
+// Scheduler decides when each fault of a plan is due. It is told what happened
+// and what became of the faults it handed out; all times are nanoseconds since
+// the start of chaos and must not go back.
+//
+// A fault that is due waits while its target is under another fault, and while
+// it could not be over Margin before the next quiet window. It is dropped when
+// there is no room left before the end of chaos.
+type Scheduler struct {
+	items    []item // by Ref
+	quiet    []Window
+	chaos    int64
+	now      int64
+	acks     int64
+	attempts int64
+}
+
+// item is one fault on its way. state only grows.
+type item struct {
+	fault     Fault
+	state     state
+	due       int64 // known from armed on
+	asked     int64
+	effective int64
+	ended     int64
+}
+
+type state uint8
+
+const (
+	waiting  state = iota // its trigger has not come
+	armed                 // due is known
+	underway              // handed out, holds its target
+	over                  // ended
+	dropped               // no room left
+)
+
+// New returns the scheduler of faults that Validate accepts. It keeps no
+// reference to its arguments.
+func New(faults []Fault, quiet []Window, chaos int64) *Scheduler {
+	s := &Scheduler{quiet: append([]Window(nil), quiet...), chaos: chaos}
+	for _, f := range faults {
+		it := item{fault: f, due: Never, asked: Never, effective: Never, ended: Never}
+		if f.Anchor.After == nil {
+			it.state, it.due = armed, f.Anchor.At
+		}
+		s.items = append(s.items, it)
+	}
+	return s
+}
+
+// Observe counts what triggers wait for. It wants every event from the start
+// of chaos on; other events than attempts and acks change nothing.
+func (s *Scheduler) Observe(now int64, e history.Event) {
+	s.tick(now)
+	switch e.Ev {
+	case history.Ack:
+		s.acks++
+	case history.Attempt:
+		s.attempts++
+	default:
+		return
+	}
+	for i := range s.items {
+		it := &s.items[i]
+		if it.state != waiting {
+			continue
+		}
+		after := it.fault.Anchor.After
+		if after.Acks > 0 && s.acks >= after.Acks || after.Attempts > 0 && s.attempts >= after.Attempts {
+			it.state, it.due = armed, now+after.Delay
+		}
+	}
+}
+
+// Due returns the faults to begin now, in the order they became due. Each is
+// returned once and holds its target until Ended.
+func (s *Scheduler) Due(now int64) []Fault {
+	s.tick(now)
+	var out []Fault
+	for {
+		it := s.next(now)
+		if it == nil {
+			return out
+		}
+		it.state, it.asked = underway, now
+		out = append(out, it.fault)
+	}
+}
+
+// next returns the fault that became due first among those that can begin
+// now, and drops those that never can again.
+func (s *Scheduler) next(now int64) *item {
+	var first *item
+	for i := range s.items {
+		it := &s.items[i]
+		if it.state != armed || it.due > now {
+			continue
+		}
+		at, ok := s.room(now, it.fault)
+		switch {
+		case !ok:
+			it.state = dropped
+		case at > now || s.busy(it.fault.Target):
+		case first == nil || it.due < first.due:
+			first = it
+		}
+	}
+	return first
+}
+
+// Next returns the moment at which Due may have something to return, if
+// nothing is reported until then. Without one, ok is false.
+func (s *Scheduler) Next() (deadline int64, ok bool) {
+	for i := range s.items {
+		it := &s.items[i]
+		if it.state != armed || s.busy(it.fault.Target) {
+			continue
+		}
+		at, fits := s.room(max(it.due, s.now), it.fault)
+		if fits && (!ok || at < deadline) {
+			deadline, ok = at, true
+		}
+	}
+	return deadline, ok
+}
+
+// Effective reports that the fault took effect; faults that wait for it are
+// armed. It panics when the fault is not underway.
+func (s *Scheduler) Effective(ref int, now int64) {
+	it := s.underway(ref, now)
+	it.effective = now
+	for i := range s.items {
+		w := &s.items[i]
+		if w.state == waiting && w.fault.Anchor.After.Fault == ref {
+			w.state, w.due = armed, now+w.fault.Anchor.After.Delay
+		}
+	}
+}
+
+// Ended reports that the fault is healed and its target ready again; without
+// Effective before, that it could not be carried out. It panics when the fault
+// is not underway.
+func (s *Scheduler) Ended(ref int, now int64) {
+	it := s.underway(ref, now)
+	it.state, it.ended = over, now
+}
+
+func (s *Scheduler) underway(ref int, now int64) *item {
+	s.tick(now)
+	if ref < 1 || ref > len(s.items) || s.items[ref-1].state != underway {
+		panic(fmt.Sprintf("faults: report about fault %d, which is not underway", ref))
+	}
+	return &s.items[ref-1]
+}
+
+func (s *Scheduler) tick(now int64) {
+	if now < s.now {
+		panic(fmt.Sprintf("faults: time went back from %d to %d ns", s.now, now))
+	}
+	s.now = now
+}
+
+// busy says whether a fault holds the target.
+func (s *Scheduler) busy(target string) bool {
+	for i := range s.items {
+		if s.items[i].state == underway && s.items[i].fault.Target == target {
+			return true
+		}
+	}
+	return false
+}
+
+// room returns the first moment from t on at which f can begin and be over
+// Margin before the next quiet window and the end of chaos.
+func (s *Scheduler) room(t int64, f Fault) (int64, bool) {
+	for _, w := range s.quiet {
+		if t < w.To && t+f.For+Margin > w.From {
+			t = w.To
+		}
+	}
+	return t, t+f.For+Margin <= s.chaos
+}
+
+// Entries returns the journal so far, by Ref. A fault that was never handed
+// out says why in its Note.
+func (s *Scheduler) Entries() []Entry {
+	out := make([]Entry, 0, len(s.items))
+	for i := range s.items {
+		out = append(out, s.entry(&s.items[i]))
+	}
+	return out
+}
+
+func (s *Scheduler) entry(it *item) Entry {
+	e := Entry{
+		Ref: it.fault.Ref, Kind: it.fault.Kind, Target: it.fault.Target,
+		Asked: it.asked, Effective: it.effective, Ended: it.ended,
+	}
+	if it.effective != Never {
+		e.Lateness = it.effective - it.due
+	}
+	switch {
+	case it.state == waiting:
+		e.Note = "its trigger did not come"
+	case it.state == armed && s.busy(it.fault.Target):
+		e.Note = "its target was still under another fault"
+	case it.state == armed && it.due > s.now:
+		e.Note = "not due yet"
+	case it.state == armed, it.state == dropped:
+		e.Note = "no room before the end of chaos"
+	}
+	return e
+}
