@@ -1,0 +1,5 @@
+package mixed
+
+func inTest() {
+	go func() { Limits.Max = 3 }()
+}
