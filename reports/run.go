@@ -2,6 +2,7 @@ package reports
 
 import (
 	"pestle/checker"
+	"pestle/faults"
 )
 
 // Run is what the reports have to know of a run beyond its plan, history and
@@ -17,6 +18,7 @@ type Run struct {
 	Elapsed  int64  // ns
 
 	Environment Environment
+	FaultLog    []faults.Entry // faults.ndjson, in any order; the report takes lateness and notes from it
 
 	HarnessError string // what broke in the harness itself; empty when nothing did
 	Partial      bool   // interrupted before its end: a pass would prove nothing
@@ -68,7 +70,7 @@ func (r Run) Reason(v checker.Verdict) string {
 	case HarnessError:
 		return r.HarnessError
 	case Failed:
-		return failedSentence(v)
+		return failedWords(v)
 	}
 	if r.Partial && (v.Status == checker.Pass || v.Reason == "") {
 		return "the run was interrupted before its end"

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -58,19 +57,26 @@ func counted(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
+	if stem, ok := strings.CutSuffix(noun, "ry"); ok {
+		return number(n) + " " + stem + "ries"
+	}
 	return number(n) + " " + noun + "s"
 }
 
-// exposureWords lists an exposure by name, "1,204 messages consumed", in a
-// fixed order.
-func exposureWords(e checker.Exposure) []string {
+// exposureNames lists an exposure's names in a fixed order.
+func exposureNames(e checker.Exposure) []string {
 	names := make([]string, 0, len(e))
 	for name := range e {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, cmp.Compare)
-	words := make([]string, len(names))
-	for i, name := range names {
+	slices.Sort(names)
+	return names
+}
+
+// exposureWords lists an exposure as "1,204 messages consumed".
+func exposureWords(e checker.Exposure) []string {
+	words := exposureNames(e)
+	for i, name := range words {
 		words[i] = number(e[name]) + " " + name
 	}
 	return words
@@ -87,18 +93,18 @@ func statusWord(status string) string {
 	return status
 }
 
-// failedSentence says which properties failed and how often.
-func failedSentence(v checker.Verdict) string {
+// failedWords says which required properties failed and how often.
+func failedWords(v checker.Verdict) string {
 	var parts []string
 	for _, p := range v.Properties {
 		if p.Status == checker.Fail && p.Required {
-			parts = append(parts, fmt.Sprintf("%s is violated (%s)", p.Slug, counted(p.Total, "time")))
+			parts = append(parts, p.Slug+", "+counted(p.Total, "time"))
 		}
 	}
 	if len(parts) == 0 {
-		return "a required property is violated"
+		return "violated: a required property"
 	}
-	return strings.Join(parts, ", ")
+	return "violated: " + strings.Join(parts, "; ")
 }
 
 // headline is the outcome in one sentence.
@@ -107,7 +113,7 @@ func headline(run Run, v checker.Verdict) string {
 	case HarnessError:
 		return "The harness itself failed, so nothing is proven: " + run.HarnessError
 	case Failed:
-		return upperFirst(failedSentence(v)) + "."
+		return upperFirst(failedWords(v)) + "."
 	case Inconclusive:
 		return "Not enough was tested: " + run.Reason(v) + "."
 	}
@@ -128,4 +134,21 @@ func upperFirst(s string) string {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// signed writes a distance between two moments with its sign.
+func signed(ns int64) string {
+	if ns < 0 {
+		return "−" + span(-ns)
+	}
+	return "+" + span(ns)
+}
+
+// clip bounds a text that came from the run, which may be of any length.
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	runes := []rune(s[:min(len(s), 4*maxText)]) // four bytes a character at most
+	return string(runes[:min(len(runes), maxText)]) + "…"
 }

@@ -1,0 +1,108 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pestle/faults"
+	"pestle/history"
+	"pestle/scenarios"
+)
+
+// maxFaultRows bounds the table of faults; faults.ndjson has them all.
+const maxFaultRows = 500
+
+// fault is one planned fault with what became of it.
+type fault struct {
+	Ref      int
+	Kind     string
+	Target   string
+	Anchor   string // fragment of its row in the page
+	Asked    string // when the plan wanted it, in words
+	Happened string // when it took effect, in words
+	Length   string // how long it lasted, in words
+	Late     string // how late it came, in words
+	Note     string // what the actuation journal adds
+
+	effective, ended bool
+	from, to         int64 // CLOCK_MONOTONIC ns, where effective and ended
+}
+
+// faultRows joins the plan's faults with what the history and the actuation
+// journal say of them. The history tells when a fault was on, since the
+// checker judges by it; the journal adds lateness and notes. A fault that the
+// plan does not know is listed too.
+func faultRows(plan scenarios.Plan, log []faults.Entry, events []history.Event) []fault {
+	byRef := map[int]*fault{}
+	var list []*fault
+	row := func(ref int, kind, target string) *fault {
+		f := byRef[ref]
+		if f == nil {
+			f = &fault{Ref: ref, Kind: clip(kind), Target: clip(target), Anchor: fmt.Sprintf("fault-%d", ref), Asked: "not in the plan", Late: "–"}
+			byRef[ref] = f
+			list = append(list, f)
+		}
+		return f
+	}
+	for _, p := range plan.Faults {
+		row(p.Ref, string(p.Kind), p.Target).Asked = askedWords(p)
+	}
+	for i := range events {
+		e := &events[i]
+		if e.Ev != history.Fault {
+			continue
+		}
+		f := row(e.Ref, e.What, e.Target)
+		switch e.Edge {
+		case history.EdgeEffective:
+			f.from, f.effective = e.T, true
+		case history.EdgeEnded:
+			f.to, f.ended = e.T, true
+		}
+	}
+	for _, e := range log {
+		f := row(e.Ref, string(e.Kind), e.Target)
+		f.Note = clip(e.Note)
+		if e.Effective != faults.Never {
+			f.Late = span(e.Lateness)
+		}
+	}
+	rows := make([]fault, len(list))
+	for i, f := range list {
+		f.Happened, f.Length = "never took effect", "–"
+		if f.effective {
+			f.Happened = clock(f.from - events[0].T)
+			f.Length = "until the end of the run"
+		}
+		if f.effective && f.ended {
+			f.Length = span(f.to - f.from)
+		}
+		rows[i] = *f
+	}
+	slices.SortStableFunc(rows, func(a, b fault) int { return cmp.Compare(a.Ref, b.Ref) })
+	return rows
+}
+
+// askedWords says when the plan wants a fault.
+func askedWords(f faults.Fault) string {
+	after := f.Anchor.After
+	if after == nil {
+		return clock(f.Anchor.At) + " into chaos"
+	}
+	var parts []string
+	if after.Acks > 0 {
+		parts = append(parts, "after "+counted(after.Acks, "ack"))
+	}
+	if after.Attempts > 0 {
+		parts = append(parts, "after "+counted(after.Attempts, "attempt"))
+	}
+	if after.Fault > 0 {
+		parts = append(parts, fmt.Sprintf("after fault %d took effect", after.Fault))
+	}
+	if after.Delay > 0 {
+		parts = append(parts, "and "+span(after.Delay)+" more")
+	}
+	return strings.Join(parts, " ")
+}
