@@ -1,3 +1,5 @@
+//det:ring0
+
 package scenarios
 
 import "pestle/faults"
@@ -33,14 +35,17 @@ type Target struct {
 
 // Workload is what the clients do.
 type Workload struct {
-	Topic      string     `json:"topic"`
-	AtMostOnce bool       `json:"at_most_once"` // producers never retry
-	Tries      int        `json:"tries"`        // sends of one id at most; 1 when at most once
-	Backoff    int64      `json:"backoff"`      // before the second send; doubles with each further one
-	Timeout    int64      `json:"timeout"`      // of one send; after it the send is unknown
-	MsgTimeout int64      `json:"msg_timeout"`  // lease the consumers ask for
-	Producers  []Producer `json:"producers"`
-	Consumers  []Consumer `json:"consumers"`
+	Topic      string `json:"topic"`
+	AtMostOnce bool   `json:"at_most_once"` // producers never retry
+	Tries      int    `json:"tries"`        // sends of one id at most; 1 when at most once
+	Backoff    int64  `json:"backoff"`      // before the second send; doubles with each further one
+	Timeout    int64  `json:"timeout"`      // of one send; after it the send is unknown
+	MsgTimeout int64  `json:"msg_timeout"`  // lease the consumers ask for
+	// ConsumeAfterChaos keeps the consumers from starting before the drain, so
+	// that nothing is in flight while faults are active.
+	ConsumeAfterChaos bool       `json:"consume_after_chaos"`
+	Producers         []Producer `json:"producers"`
+	Consumers         []Consumer `json:"consumers"`
 }
 
 // Producer is one producer process.
@@ -74,7 +79,4 @@ type Phases struct {
 }
 
 // Quiet is one quiet window, since the start of chaos.
-type Quiet struct {
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
-}
+type Quiet = faults.Window

@@ -1,0 +1,136 @@
+package scenarios
+
+import "strconv"
+
+// bind makes the scenario of the checked values.
+func bind(v values) Scenario {
+	s := Scenario{
+		Name:   v.text("name"),
+		About:  v.text("about"),
+		Worlds: v.list("worlds", []string{"process"}),
+		Target: Target{
+			Kind:       v.text("target.kind"),
+			Durability: v.text("target.durability"),
+			Address:    v.text("target.address"),
+			HTTP:       v.text("target.http"),
+			Flags:      v.list("target.flags", nil),
+		},
+		workload:   bindWorkload(v),
+		phases:     bindPhases(v),
+		properties: v.list("properties", propertySlugs()),
+		claims:     v.list("claims", nil),
+		where:      v.where,
+	}
+	if s.Target.Kind == "pestle" && s.Target.Durability == "" {
+		s.Target.Durability = "fsync"
+	}
+	for i := range v.of["faults"].count {
+		s.faults = append(s.faults, bindFault(v, "faults."+strconv.Itoa(i)))
+	}
+	return s
+}
+
+func bindWorkload(v values) workload {
+	w := workload{
+		topic:             v.text("workload.topic"),
+		atMostOnce:        v.text("workload.delivery") == "at-most-once",
+		consumeAfterChaos: v.text("workload.consume") == "after-chaos",
+		producers:         int(v.number("workload.producers.count")),
+		rate:              v.number("workload.producers.rate"),
+		pending:           int(v.number("workload.producers.pending")),
+		payload:           v.span("workload.payload"),
+		timeout:           v.number("workload.send.timeout"),
+		tries:             int(v.number("workload.send.tries")),
+		backoff:           v.number("workload.send.backoff"),
+		msgTimeout:        v.number("workload.msg_timeout"),
+	}
+	if !v.has("workload.send.tries") {
+		w.tries = 4
+		if w.atMostOnce {
+			w.tries = 1
+		}
+	}
+	for i := range v.of["workload.channels"].count {
+		at := "workload.channels." + strconv.Itoa(i)
+		w.channels = append(w.channels, channel{
+			name:         v.text(at + ".name"),
+			consumers:    int(v.number(at + ".consumers")),
+			inFlight:     int(v.number(at + ".in_flight")),
+			requeue:      v.number(at + ".requeue"),
+			requeueDelay: v.number(at + ".requeue_delay"),
+		})
+	}
+	return w
+}
+
+func bindPhases(v values) phases {
+	return phases{
+		warmUpAcks:   v.number("phases.warm_up.acks"),
+		warmUpWithin: v.number("phases.warm_up.within"),
+		chaos:        v.number("phases.chaos"),
+		quietEvery:   v.number("phases.quiet.every"),
+		quietFor:     v.number("phases.quiet.for"),
+		recovery:     v.number("phases.recovery"),
+		drain:        v.number("phases.drain"),
+	}
+}
+
+func bindFault(v values, at string) faultLine {
+	f := faultLine{
+		path:   at,
+		name:   v.text(at + ".name"),
+		kind:   v.text(at + ".kind"),
+		target: v.text(at + ".target"),
+		times:  v.span(at + ".times"),
+		length: v.span(at + ".for"),
+	}
+	if v.has(at + ".after") {
+		f.after = &afterLine{
+			acks:     v.span(at + ".after.acks"),
+			attempts: v.span(at + ".after.attempts"),
+			fault:    v.text(at + ".after.fault"),
+			delay:    v.span(at + ".after.delay"),
+		}
+	}
+	return f
+}
+
+func (v values) has(path string) bool {
+	_, ok := v.of[path]
+	return ok
+}
+
+// text returns a text the file gives, or the key's default.
+func (v values) text(path string) string {
+	if got, ok := v.of[path]; ok {
+		return got.text
+	}
+	return mustKey(pattern(path)).byDef
+}
+
+// list returns a list the file gives, or another.
+func (v values) list(path string, byDefault []string) []string {
+	if got, ok := v.of[path]; ok {
+		return got.list
+	}
+	return byDefault
+}
+
+// span returns a number or range the file gives, or the key's default.
+func (v values) span(path string) span {
+	if got, ok := v.of[path]; ok {
+		return got.span
+	}
+	k := mustKey(pattern(path))
+	if k.byDef == "" {
+		return span{}
+	}
+	parse, _ := reader(k.shape)
+	s, ok := parse(k.byDef)
+	if !ok {
+		panic("scenarios: default of " + k.path)
+	}
+	return s
+}
+
+func (v values) number(path string) int64 { return v.span(path).lo }

@@ -1,0 +1,229 @@
+//det:ring0
+
+package scenarios
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"pestle/faults"
+)
+
+// shape says how a key's value is written.
+type shape uint8
+
+const (
+	aMap shape = iota
+	aList
+	aText
+	aName     // topic or channel
+	aSlug     // name of a scenario or fault line
+	aChoice   // one of key.choices
+	choices   // list of different choices
+	flags     // list of program flags
+	anAddress // host:port
+	aNumber   // whole number
+	numbers   // whole number or range of them
+	byteSizes // number of bytes or range of them
+	aDuration // whole number with a unit
+	durations // duration or range of them
+	aRate     // whole number of messages per second
+	aPercent  // share with one decimal place at most
+)
+
+// key is one key of a scenario file. The table of all keys is the only place
+// that knows them: the loader, schema.json and the handbook follow it.
+type key struct {
+	path     string // from the top; the items of a list are [].
+	shape    shape
+	lo, hi   int64    // bounds of a number (in ns, permille, bytes …) or of a list's length
+	choices  []string // for choices
+	required bool     // in a mapping that is there
+	byDef    string   // default, as it would be written; "" none
+	about    string
+}
+
+// keys lists every key, a mapping before its own keys.
+func keys() []key {
+	all := append(topKeys(), workloadKeys()...)
+	all = append(all, phaseKeys()...)
+	return append(all, faultKeys()...)
+}
+
+func topKeys() []key {
+	return []key{
+		{path: "name", shape: aSlug, required: true, about: "name of the scenario; runs and reports carry it"},
+		{path: "about", shape: aText, hi: 200, about: "one sentence for people: what the scenario is for"},
+		{path: "worlds", shape: choices, choices: []string{"process"}, byDef: "[process]", about: "worlds it can run in, the preferred one first"},
+		{path: "target", shape: aMap, about: "the system under test"},
+		{path: "target.kind", shape: aChoice, choices: []string{"pestle", "nsq"}, byDef: "pestle", about: "Pestle's own broker, or nsqd"},
+		{path: "target.durability", shape: aChoice, choices: []string{"fsync", "memory"}, about: "pestle only, fsync unless said otherwise: memory acknowledges before the disk has it and must lose messages"},
+		{path: "target.flags", shape: flags, hi: maxFlags, about: "extra flags for the target's program"},
+		{path: "target.address", shape: anAddress, about: "nsq only: TCP host:port of an nsqd that runs already; it gets no faults"},
+		{path: "target.http", shape: anAddress, about: "nsq only: HTTP host:port of that nsqd"},
+		{path: "properties", shape: choices, choices: propertySlugs(), about: "properties that decide the run's status; all of them unless said otherwise"},
+		{path: "claims", shape: choices, choices: claimNames(), about: "things the run must have met at least once, or it is inconclusive; none unless said otherwise"},
+	}
+}
+
+func workloadKeys() []key {
+	return []key{
+		{path: "workload", shape: aMap, required: true, about: "what the clients do"},
+		{path: "workload.topic", shape: aName, byDef: "orders", about: "topic all messages go to"},
+		{path: "workload.delivery", shape: aChoice, choices: []string{"at-least-once", "at-most-once"}, byDef: "at-least-once", about: "at-most-once never sends a message twice"},
+		{path: "workload.consume", shape: aChoice, choices: []string{"always", "after-chaos"}, byDef: "always", about: "after-chaos starts the consumers with the drain: nothing is in flight while faults are active"},
+		{path: "workload.producers", shape: aMap, about: "producer processes"},
+		{path: "workload.producers.count", shape: aNumber, lo: 1, hi: maxProducers, byDef: "1", about: "number of processes"},
+		{path: "workload.producers.rate", shape: aRate, lo: 1, hi: maxRate, byDef: "50/s", about: "messages per second of each one, whether or not earlier ones were acked"},
+		{path: "workload.producers.pending", shape: aNumber, lo: 1, hi: maxPending, byDef: "1", about: "messages of each one whose outcome is open at most; 1 keeps strict order"},
+		{path: "workload.payload", shape: byteSizes, lo: 1, hi: maxPayload, byDef: "100..1099", about: "bytes of a message without its envelope, drawn for each"},
+		{path: "workload.send", shape: aMap, about: "how one message is sent"},
+		{path: "workload.send.timeout", shape: aDuration, lo: minTimeout, hi: maxTimeout, byDef: "1s", about: "without an answer for so long a send is unknown"},
+		{path: "workload.send.tries", shape: aNumber, lo: 1, hi: maxTries, about: "sends of one message at most: 4 unless said otherwise, always 1 with at-most-once"},
+		{path: "workload.send.backoff", shape: aDuration, lo: minBackoff, hi: maxBackoff, byDef: "50ms", about: "wait before the second send; doubles with each further one"},
+		{path: "workload.channels", shape: aList, lo: 1, hi: maxChannels, required: true, about: "channels of the topic; every one gets every message"},
+		{path: "workload.channels[].name", shape: aName, required: true, about: "name of the channel"},
+		{path: "workload.channels[].consumers", shape: aNumber, lo: 1, hi: maxConsumers, byDef: "1", about: "consumer processes that share it; with one, order is judged"},
+		{path: "workload.channels[].in_flight", shape: aNumber, lo: 1, hi: maxInFlight, byDef: "1", about: "messages each consumer holds unfinished at most (RDY)"},
+		{path: "workload.channels[].requeue", shape: aPercent, lo: 0, hi: maxRequeuePermille, byDef: "0%", about: "share of first deliveries that the consumer gives back"},
+		{path: "workload.channels[].requeue_delay", shape: aDuration, lo: 0, hi: maxRequeueDelay, byDef: "0s", about: "how long the system has to hold a message given back"},
+		{path: "workload.msg_timeout", shape: aDuration, lo: minMsgTimeout, hi: maxMsgTimeout, byDef: "5s", about: "lease of a delivery; without finish or requeue for so long it is delivered again"},
+	}
+}
+
+func phaseKeys() []key {
+	return []key{
+		{path: "phases", shape: aMap, required: true, about: "timetable of the run"},
+		{path: "phases.warm_up", shape: aMap, about: "before the first fault"},
+		{path: "phases.warm_up.acks", shape: aNumber, lo: 0, hi: maxWarmUpAcks, byDef: "100", about: "acked messages needed before chaos begins"},
+		{path: "phases.warm_up.within", shape: aDuration, lo: minWarmUp, hi: maxWarmUp, byDef: "10s", about: "time for it; else the run is inconclusive"},
+		{path: "phases.chaos", shape: aDuration, lo: minChaos, hi: maxChaos, required: true, about: "length of the part with faults"},
+		{path: "phases.quiet", shape: aMap, about: "windows without faults inside chaos, where progress is judged"},
+		{path: "phases.quiet.every", shape: aDuration, lo: minQuiet, hi: maxChaos, byDef: "5m", about: "from the start of chaos to the first window, and from one start to the next"},
+		{path: "phases.quiet.for", shape: aDuration, lo: minQuiet, hi: maxChaos, byDef: "1m", about: "length of a window; one that chaos would cut off is left out"},
+		{path: "phases.recovery", shape: aDuration, lo: minRecovery, hi: maxRecovery, byDef: "2s", about: "in a quiet window, a send must be acked and a message consumed within it"},
+		{path: "phases.drain", shape: aDuration, lo: minDrain, hi: maxDrain, byDef: "30s", about: "time for the backlog to reach zero after all faults are healed"},
+	}
+}
+
+func faultKeys() []key {
+	var kinds []string
+	least, most := int64(0), int64(0)
+	for i, k := range faults.Kinds() {
+		kinds = append(kinds, string(k.Kind))
+		if i == 0 {
+			least = k.MinFor
+		}
+		least, most = min(least, k.MinFor), max(most, k.MaxFor)
+	}
+	return []key{
+		{path: "faults", shape: aList, hi: maxFaultLines, about: "the fault mix; lines do not influence one another's draws"},
+		{path: "faults[].name", shape: aSlug, about: "name that another line's after.fault can use"},
+		{path: "faults[].kind", shape: aChoice, choices: kinds, required: true, about: "kind of failure"},
+		{path: "faults[].target", shape: aText, hi: 2 * maxName, required: true, about: "broker, producer, consumer, consumer-<channel>: one of them, drawn each time; or the name of one process"},
+		{path: "faults[].times", shape: numbers, lo: 1, hi: maxTimes, byDef: "1", about: "how often"},
+		{path: "faults[].for", shape: durations, lo: least, hi: most, required: true, about: "kill and stop: from the end to the restart; pause: its length"},
+		{path: "faults[].after", shape: aMap, about: "wait for something instead of a drawn time; exactly one of acks, attempts and fault"},
+		{path: "faults[].after.acks", shape: numbers, lo: 1, hi: maxAfterCount, about: "that many acks since the start of chaos"},
+		{path: "faults[].after.attempts", shape: numbers, lo: 1, hi: maxAfterCount, about: "that many attempts since the start of chaos"},
+		{path: "faults[].after.fault", shape: aSlug, about: "the line of that name took effect: the first time of this line after the first time of that one, and so on"},
+		{path: "faults[].after.delay", shape: durations, lo: 0, hi: maxTimeout, byDef: "0s", about: "and then so long"},
+	}
+}
+
+// keyAt returns the key of a path whose list positions are already [].
+func keyAt(path string) (key, bool) {
+	for _, k := range keys() {
+		if k.path == path {
+			return k, true
+		}
+	}
+	return key{}, false
+}
+
+// mustKey is keyAt for the paths that the loader itself spells out.
+func mustKey(path string) key {
+	k, ok := keyAt(path)
+	if !ok {
+		panic("scenarios: no key " + path)
+	}
+	return k
+}
+
+// bounds writes the key's bounds as its values are written, "" without any.
+func (k key) bounds() string {
+	var format func(int64) string
+	switch k.shape {
+	case aNumber, numbers, byteSizes:
+		format = func(n int64) string { return strconv.FormatInt(n, 10) }
+	case aDuration, durations:
+		format = formatDuration
+	case aRate:
+		format = func(n int64) string { return strconv.FormatInt(n, 10) + "/s" }
+	case aPercent:
+		format = formatPercent
+	default:
+		return ""
+	}
+	return fmt.Sprintf("%s..%s", format(k.lo), format(k.hi))
+}
+
+func formatPercent(permille int64) string {
+	if permille%10 == 0 {
+		return strconv.FormatInt(permille/10, 10) + "%"
+	}
+	return fmt.Sprintf("%d.%d%%", permille/10, permille%10)
+}
+
+// wanted says in words how the key's value is written.
+func (k key) wanted() string {
+	switch k.shape {
+	case aMap:
+		return "a mapping of keys"
+	case aList:
+		return "a list of mappings"
+	case aText:
+		return "a text of at most " + strconv.FormatInt(k.hi, 10) + " bytes"
+	case aName:
+		return "1 to 64 letters, digits, '.', '_' and '-'"
+	case aSlug:
+		return "1 to 64 of a-z, 0-9 and '-', beginning with a letter"
+	case aChoice:
+		return "one of " + strings.Join(k.choices, ", ")
+	case choices:
+		return "a list of " + strings.Join(k.choices, ", ")
+	case flags:
+		return "a list of flags such as --sync-every=1"
+	case anAddress:
+		return "host:port"
+	case aNumber:
+		return "a whole number, " + k.bounds()
+	case numbers:
+		return "a whole number or a range such as 2..5, " + k.bounds()
+	case byteSizes:
+		return "a number of bytes or a range such as 100..1099, " + k.bounds()
+	case aDuration:
+		return "a whole number with its unit us, ms, s, m or h such as 300ms, " + k.bounds()
+	case durations:
+		return "a whole number with its unit us, ms, s, m or h such as 300ms or a range such as 300ms..2s, " + k.bounds()
+	case aRate:
+		return "whole messages per second such as 80/s, " + k.bounds()
+	case aPercent:
+		return "a percentage such as 1% or 0.5%, " + k.bounds()
+	}
+	panic("scenarios: shape without words")
+}
+
+// pattern replaces the positions in lists of a full path by [].
+func pattern(path string) string {
+	var out []string
+	for _, word := range strings.Split(path, ".") {
+		if _, isPosition := parseInt(word); isPosition && len(out) > 0 {
+			out[len(out)-1] += "[]"
+			continue
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, ".")
+}

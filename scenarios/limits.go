@@ -1,0 +1,51 @@
+//det:ring0
+
+package scenarios
+
+// The bounds of a plan; the loader's key table and Plan.Validate share them.
+// Times are nanoseconds.
+const (
+	millisecond = int64(1_000_000)
+	second      = 1000 * millisecond
+	minute      = 60 * second
+	hour        = 60 * minute
+
+	maxName = 64 // of a scenario, topic or channel: NSQ's limit
+
+	maxProducers = 64
+	maxConsumers = 64 // of one channel
+	maxChannels  = 16
+	maxRate      = 10_000  // messages/s of one producer
+	maxPending   = 1000    // open messages of one producer
+	maxPayload   = 900_000 // bytes: with the envelope around it under NSQ's default --max-msg-size of 1 MiB
+	maxInFlight  = 2500    // NSQ's default --max-rdy-count
+	maxTries     = 100
+	maxFlags     = 64
+	maxFlag      = 256 // bytes of one flag
+
+	minTimeout = 10 * millisecond
+	maxTimeout = minute
+	minBackoff = millisecond
+	maxBackoff = 10 * second
+	// maxRequeuePermille leaves enough first deliveries that are finished.
+	maxRequeuePermille = 500
+	maxRequeueDelay    = minute
+	// minMsgTimeout is the shortest lease that NSQ grants.
+	minMsgTimeout = second
+	maxMsgTimeout = 15 * minute
+
+	maxWarmUpAcks = 1_000_000
+	minWarmUp     = second
+	maxWarmUp     = 10 * minute
+	minChaos      = second
+	maxChaos      = 24 * hour
+	minQuiet      = second
+	minRecovery   = 100 * millisecond
+	maxRecovery   = 10 * minute
+	minDrain      = second
+	maxDrain      = hour
+
+	maxFaultLines = 100
+	maxTimes      = 1000 // of one fault line
+	maxAfterCount = 1_000_000_000
+)

@@ -1,0 +1,183 @@
+//det:ring0
+
+package scenarios
+
+import (
+	"cmp"
+	"slices"
+
+	"pestle/faults"
+)
+
+// placeTries is how many moments are drawn for a fault before the first free
+// one is taken: half of them in its own share of the chaos.
+const placeTries = 64
+
+// hold is a stretch of time in which a process is under a fault or settling
+// after it. In an occurrence it counts from the fault's start.
+type hold struct {
+	target string
+	during faults.Window
+}
+
+// place draws the times of the faults that are not triggered, so that each
+// one, with those that wait for it, is over faults.Settle before the next quiet
+// window, and no process is under two faults at once. The n faults of a line
+// are spread: each has its n-th part of the time that is not quiet.
+func (s Scenario) place(seed uint64, all []*occurrence, quiet []Quiet) error {
+	open := outside(quiet, s.phases.chaos)
+	var taken []hold
+	for _, o := range longestFirst(all) {
+		holds := o.holds()
+		at, ok := o.moment(seed, open, holds, taken)
+		if !ok {
+			return s.contradiction("phases.chaos", "of %s is too short: %s needs %s with its %s to settle and finds no place outside the quiet windows; make chaos longer, or ask for fewer or shorter faults",
+				formatDuration(s.phases.chaos), s.describe(o), formatDuration(reach(holds)), formatDuration(faults.Settle))
+		}
+		o.fault.Anchor.At = at
+		for _, h := range holds {
+			taken = append(taken, hold{h.target, faults.Window{From: at + h.during.From, To: at + h.during.To}})
+		}
+	}
+	return nil
+}
+
+// outside returns the stretches of chaos outside the quiet windows.
+func outside(quiet []Quiet, chaos int64) []faults.Window {
+	var open []faults.Window
+	from := int64(0)
+	for _, q := range quiet {
+		open = append(open, faults.Window{From: from, To: q.From})
+		from = q.To
+	}
+	return append(open, faults.Window{From: from, To: chaos})
+}
+
+// longestFirst returns the faults that need a time, those that need most room
+// first: they are the hardest to place.
+func longestFirst(all []*occurrence) []*occurrence {
+	timed := withTime(all)
+	slices.SortStableFunc(timed, func(a, b *occurrence) int {
+		return cmp.Compare(reach(b.holds()), reach(a.holds()))
+	})
+	return timed
+}
+
+// byTime returns the faults that have a time, in its order.
+func byTime(all []*occurrence) []*occurrence {
+	timed := withTime(all)
+	slices.SortStableFunc(timed, func(a, b *occurrence) int {
+		return cmp.Compare(a.fault.Anchor.At, b.fault.Anchor.At)
+	})
+	return timed
+}
+
+func withTime(all []*occurrence) []*occurrence {
+	var timed []*occurrence
+	for _, o := range all {
+		if o.fault.Anchor.After == nil {
+			timed = append(timed, o)
+		}
+	}
+	return timed
+}
+
+// holds lists what the fault and those that wait for it hold, from its start.
+func (o *occurrence) holds() []hold {
+	out := []hold{{o.fault.Target, faults.Window{To: o.fault.For + faults.Settle}}}
+	for _, e := range o.effect {
+		from := e.fault.Anchor.After.Delay
+		out = append(out, hold{e.fault.Target, faults.Window{From: from, To: from + e.fault.For + faults.Settle}})
+	}
+	return out
+}
+
+// reach is how long a fault and those that wait for it take.
+func reach(holds []hold) int64 {
+	longest := int64(0)
+	for _, h := range holds {
+		longest = max(longest, h.during.To)
+	}
+	return longest
+}
+
+// moment draws a start for the fault.
+func (o *occurrence) moment(seed uint64, open []faults.Window, holds, taken []hold) (int64, bool) {
+	length := reach(holds)
+	room := int64(0) // number of milliseconds a start can be drawn of
+	for _, w := range open {
+		room += starts(w, length)
+	}
+	if room == 0 {
+		return 0, false
+	}
+	r := stream(seed, o.key, "at")
+	share := max(1, room/int64(o.of))
+	for try := range placeTries {
+		n := r.Below(room)
+		if try < placeTries/2 {
+			n = min(room-1, int64(o.nth)*share+r.Below(share))
+		}
+		if at := start(open, length, n); free(at, holds, taken) {
+			return at, true
+		}
+	}
+	return firstFree(open, length, holds, taken)
+}
+
+// starts counts the moments, in milliseconds, at which something so long can
+// begin in a window.
+func starts(w faults.Window, length int64) int64 {
+	if w.To-w.From < length {
+		return 0
+	}
+	return (w.To-w.From-length)/millisecond + 1
+}
+
+// start returns the n-th of those moments over all windows, from 0.
+func start(open []faults.Window, length, n int64) int64 {
+	for _, w := range open {
+		if k := starts(w, length); n >= k {
+			n -= k
+			continue
+		}
+		return w.From + n*millisecond
+	}
+	panic("scenarios: start outside the open windows")
+}
+
+// free tells whether none of the holds meets one taken on the same target.
+func free(at int64, holds, taken []hold) bool {
+	for _, h := range holds {
+		for _, t := range taken {
+			if h.target == t.target && at+h.during.From < t.during.To && t.during.From < at+h.during.To {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// firstFree returns the earliest free start. If there is any, there is one at
+// the beginning of a window or right behind something taken.
+func firstFree(open []faults.Window, length int64, holds, taken []hold) (int64, bool) {
+	var candidates []int64
+	for _, w := range open {
+		candidates = append(candidates, w.From)
+	}
+	for _, h := range holds {
+		for _, t := range taken {
+			if h.target == t.target {
+				candidates = append(candidates, t.during.To-h.during.From)
+			}
+		}
+	}
+	slices.Sort(candidates)
+	for _, at := range candidates {
+		inside := slices.ContainsFunc(open, func(w faults.Window) bool { return at >= w.From && at+length <= w.To })
+		if inside && free(at, holds, taken) {
+			return at, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,197 @@
+//det:ring0
+
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"pestle/faults"
+)
+
+// Validate says which value of the plan is out of its bounds or contradicts
+// another, or nil.
+func (p Plan) Validate() error {
+	if p.Schema != PlanSchema {
+		return fmt.Errorf("schema is %d, not %d", p.Schema, PlanSchema)
+	}
+	if !validSlug(p.Scenario) {
+		return fmt.Errorf("scenario %q is no name of 1..%d of a-z, 0-9 and -", p.Scenario, maxName)
+	}
+	if err := p.Target.validate(); err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	if err := p.Workload.validate(); err != nil {
+		return fmt.Errorf("workload: %w", err)
+	}
+	if err := p.Phases.validate(); err != nil {
+		return fmt.Errorf("phases: %w", err)
+	}
+	if err := faults.Validate(p.Faults, p.Phases.Quiet, p.Phases.Chaos); err != nil {
+		return err
+	}
+	if p.Target.Address != "" && len(p.Faults) > 0 {
+		return fmt.Errorf("target %s is not started by Pestle and gets no faults, but the plan has %d", p.Target.Address, len(p.Faults))
+	}
+	processes := p.Processes()
+	for _, f := range p.Faults {
+		if !slices.Contains(processes, f.Target) {
+			return fmt.Errorf("fault %d: no process is named %q; there are %s", f.Ref, f.Target, strings.Join(processes, ", "))
+		}
+	}
+	if err := knownOnce("properties", p.Properties, propertySlugs()); err != nil {
+		return err
+	}
+	return knownOnce("claims", p.Claims, claimNames())
+}
+
+// Processes lists the names of the run's processes: brokers, producers,
+// consumers.
+func (p Plan) Processes() []string {
+	names := []string{"broker-1"}
+	for _, w := range p.Workload.Producers {
+		names = append(names, w.Name)
+	}
+	for _, w := range p.Workload.Consumers {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+func (t Target) validate() error {
+	switch t.Kind {
+	case "pestle":
+		if t.Durability != "fsync" && t.Durability != "memory" {
+			return fmt.Errorf("durability %q is neither fsync nor memory", t.Durability)
+		}
+		if t.Address != "" || t.HTTP != "" {
+			return fmt.Errorf("address and http are for kind nsq")
+		}
+	case "nsq":
+		if t.Durability != "" {
+			return fmt.Errorf("durability is for kind pestle; nsqd takes flags")
+		}
+		if (t.Address == "") != (t.HTTP == "") {
+			return fmt.Errorf("address and http go together")
+		}
+		if t.Address != "" && (!validAddress(t.Address) || !validAddress(t.HTTP)) {
+			return fmt.Errorf("address %q and http %q have to be host:port", t.Address, t.HTTP)
+		}
+		if t.Address != "" && len(t.Flags) > 0 {
+			return fmt.Errorf("flags are for a target that Pestle starts; %s runs already", t.Address)
+		}
+	default:
+		return fmt.Errorf("kind %q is neither pestle nor nsq", t.Kind)
+	}
+	if len(t.Flags) > maxFlags {
+		return fmt.Errorf("%d flags; there may be %d", len(t.Flags), maxFlags)
+	}
+	for _, f := range t.Flags {
+		if !validFlag(f) {
+			return fmt.Errorf("flag %q does not start with - or has more than %d bytes", f, maxFlag)
+		}
+	}
+	return nil
+}
+
+func (w Workload) validate() error {
+	if !validTopic(w.Topic) {
+		return fmt.Errorf("topic %q is no NSQ name", w.Topic)
+	}
+	if w.AtMostOnce && w.Tries != 1 {
+		return fmt.Errorf("tries is %d; at most once means 1", w.Tries)
+	}
+	err := firstError(
+		inRange("tries", int64(w.Tries), 1, maxTries),
+		inRange("backoff", w.Backoff, minBackoff, maxBackoff),
+		inRange("timeout", w.Timeout, minTimeout, maxTimeout),
+		inRange("msg_timeout", w.MsgTimeout, minMsgTimeout, maxMsgTimeout),
+		inRange("number of producers", int64(len(w.Producers)), 1, maxProducers),
+		inRange("number of consumers", int64(len(w.Consumers)), 1, maxChannels*maxConsumers),
+	)
+	if err != nil {
+		return err
+	}
+	for i, p := range w.Producers {
+		if err := p.validate(i + 1); err != nil {
+			return fmt.Errorf("producer %d: %w", i+1, err)
+		}
+	}
+	var names []string
+	for i, c := range w.Consumers {
+		if err := c.validate(); err != nil {
+			return fmt.Errorf("consumer %d: %w", i+1, err)
+		}
+		if slices.Contains(names, c.Name) {
+			return fmt.Errorf("consumer %d: a second %s", i+1, c.Name)
+		}
+		names = append(names, c.Name)
+	}
+	return nil
+}
+
+func (p Producer) validate(n int) error {
+	if want := producerName(n); p.Name != want {
+		return fmt.Errorf("name is %q, not %s", p.Name, want)
+	}
+	return firstError(
+		inRange("interval", p.Interval, second/maxRate, second),
+		inRange("pending", int64(p.Pending), 1, maxPending),
+		inRange("min_size", int64(p.MinSize), 1, maxPayload),
+		inRange("max_size", int64(p.MaxSize), int64(p.MinSize), maxPayload),
+	)
+}
+
+func (c Consumer) validate() error {
+	number, ok := strings.CutPrefix(c.Name, "consumer-"+c.Channel+"-")
+	n, isNumber := parseInt(number)
+	if !validTopic(c.Channel) || !ok || !isNumber || n < 1 || n > maxConsumers {
+		return fmt.Errorf("name %q is not consumer-<channel>-<n> of channel %q", c.Name, c.Channel)
+	}
+	return firstError(
+		inRange("in_flight", int64(c.InFlight), 1, maxInFlight),
+		inRange("requeue_permille", c.RequeuePermille, 0, maxRequeuePermille),
+		inRange("requeue_delay", c.RequeueDelay, 0, maxRequeueDelay),
+	)
+}
+
+func (p Phases) validate() error {
+	return firstError(
+		inRange("warm_up_acks", p.WarmUpAcks, 0, maxWarmUpAcks),
+		inRange("warm_up_within", p.WarmUpWithin, minWarmUp, maxWarmUp),
+		inRange("chaos", p.Chaos, minChaos, maxChaos),
+		inRange("recovery", p.Recovery, minRecovery, maxRecovery),
+		inRange("drain_within", p.DrainWithin, minDrain, maxDrain),
+	)
+}
+
+func inRange(name string, v, lo, hi int64) error {
+	if v < lo || v > hi {
+		return fmt.Errorf("%s is %d, allowed is %d..%d", name, v, lo, hi)
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knownOnce checks that every name is one of the known ones and none comes
+// twice.
+func knownOnce(list string, names, known []string) error {
+	for i, n := range names {
+		if !slices.Contains(known, n) {
+			return fmt.Errorf("%s: unknown name %q%s", list, n, didYouMean(n, known))
+		}
+		if slices.Contains(names[:i], n) {
+			return fmt.Errorf("%s: %s stands there twice", list, n)
+		}
+	}
+	return nil
+}
