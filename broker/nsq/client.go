@@ -1,6 +1,7 @@
 package nsq
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -64,6 +65,7 @@ type Client struct {
 	owed   []expectation
 	ticket uint64 // of the last publish
 	ready  bool   // SUB was answered: messages may come
+	ended  bool   // a fatal error came: nothing may follow
 	broken bool
 }
 
@@ -103,7 +105,11 @@ func NewClient(cfg ClientConfig) *Client {
 		FeatureNegotiation: true,
 		HeartbeatInterval:  cfg.HeartbeatMS,
 		MsgTimeout:         cfg.MsgTimeoutMS,
-		DeflateLevel:       deflateLevel,
+
+		// go-nsq's defaults; this client has no setting for them.
+		DeflateLevel:        deflateLevel,
+		OutputBufferSize:    16 << 10,
+		OutputBufferTimeout: 250,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("nsq: encode IDENTIFY: %v", err)) // a struct of numbers, strings and bools
@@ -227,6 +233,9 @@ func cutFrame(in []byte) (t FrameType, data []byte, n int, reason string) {
 
 // read turns one frame into a notice; a heartbeat into none.
 func (c *Client) read(t FrameType, data []byte) Notice {
+	if c.ended {
+		return c.breakOff("a frame came after a fatal error")
+	}
 	switch t {
 	case FrameResponse:
 		return c.readResponse(string(data))
@@ -248,26 +257,29 @@ func (c *Client) readResponse(body string) Notice {
 	}
 	owed := c.owed[0]
 	c.owed = c.owed[1:]
-	notice := Notice{Kind: owed.kind, Ticket: owed.ticket}
-	want := OK
-	switch owed.kind {
-	case NoticeIdentified:
+	if owed.kind == NoticeIdentified {
 		return c.readNegotiated(body)
-	case NoticeCloseWait:
+	}
+	want := OK
+	if owed.kind == NoticeCloseWait {
 		want = CloseWait
-	case NoticeSubscribed:
-		c.ready = true
 	}
 	if body != want {
 		return c.breakOff(fmt.Sprintf("response %.64q came where %s is due", body, want))
 	}
-	return notice
+	if owed.kind == NoticeSubscribed {
+		c.ready = true
+	}
+	return Notice{Kind: owed.kind, Ticket: owed.ticket}
 }
 
 func (c *Client) readNegotiated(body string) Notice {
 	notice := Notice{Kind: NoticeIdentified}
 	if err := json.Unmarshal([]byte(body), &notice.Negotiated); err != nil {
-		return c.breakOff(fmt.Sprintf("response %.64q to IDENTIFY is not the JSON expected: %v", body, err))
+		return c.breakOff(fmt.Sprintf("response %.64q to IDENTIFY is not the JSON expected: %s", body, explain(err)))
+	}
+	if notice.Negotiated.MaxReady <= 0 {
+		return c.breakOff(fmt.Sprintf("the answer to IDENTIFY allows a RDY count of %d", notice.Negotiated.MaxReady))
 	}
 	if n := notice.Negotiated; n.TLS || n.Deflate || n.Snappy {
 		return c.breakOff("the answer to IDENTIFY turns on TLS or compression, which were not asked for")
@@ -282,6 +294,7 @@ func (c *Client) readError(body string) Notice {
 		return notice
 	}
 	notice.Kind = NoticeRefused
+	c.ended = true
 	if len(c.owed) > 0 {
 		notice.Ticket = c.owed[0].ticket
 		c.owed = c.owed[1:]
@@ -301,7 +314,7 @@ func (c *Client) readMessage(data []byte) Notice {
 		Timestamp: int64(binary.BigEndian.Uint64(data)),
 		Attempts:  binary.BigEndian.Uint16(data[8:]),
 		ID:        MessageID(data[10:messageHeader]),
-		Body:      append([]byte(nil), data[messageHeader:]...),
+		Body:      bytes.Clone(data[messageHeader:]),
 	}
 	if notice.Attempts == 0 {
 		return c.breakOff(fmt.Sprintf("message %q has 0 attempts; the first delivery is 1", notice.ID))

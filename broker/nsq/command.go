@@ -15,7 +15,7 @@ type CommandKind uint8
 const (
 	CmdIdentify CommandKind = iota + 1 // Identity; the session has answered
 	CmdSub                             // Slot, Topic, Channel; answer with Subscribed or Fail
-	CmdPub                         // Slot, Verb, Topic, Bodies, DeferMS; Bodies are stored all or none
+	CmdPub                             // Slot, Verb, Topic, Bodies, DeferMS; Bodies are stored all or none
 	CmdRdy                             // Count
 	CmdFin                             // ID
 	CmdReq                             // ID, DelayMS

@@ -1,7 +1,9 @@
 package nsq
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -87,10 +89,20 @@ func (s *Session) parseIdentify(rest []byte) (Command, int, *refusal) {
 	}
 	var asked identifyRequest
 	if err := json.Unmarshal(body, &asked); err != nil {
-		return Command{}, 0, refuse(CodeBadBody, "IDENTIFY body is not the JSON expected: %v", err)
+		return Command{}, 0, refuse(CodeBadBody, "IDENTIFY body is not the JSON expected: %s", explain(err))
 	}
 	identity, refused := asked.agree(s.limits, *s.identity)
 	return Command{Kind: CmdIdentify, Identity: identity}, n, refused
+}
+
+// explain says what is wrong with a client's JSON, without the names of Go
+// types that encoding/json would put in.
+func explain(err error) string {
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		return fmt.Sprintf("%s cannot be %s", cmp.Or(mismatch.Field, "the whole"), mismatch.Value)
+	}
+	return err.Error()
 }
 
 // agree checks every field and fills in defaults; what the client leaves

@@ -40,7 +40,7 @@ type Session struct {
 	in      inbox
 	greeted bool // Magic was read
 	state   State
-	blocked Slot // the SUB that must be answered before parsing goes on; 0: none
+	blocked Slot // the SUB whose response must leave before parsing goes on; 0: none
 	stopped bool // nothing more is parsed
 
 	owed  []answer // responses not yet sent, by slot
@@ -70,7 +70,7 @@ func (s *Session) Feed(p []byte) {
 	}
 }
 
-// Buffered returns the bytes that are no whole command yet or wait behind a
+// Buffered returns the bytes that are no whole command yet, or wait behind a
 // SUB.
 func (s *Session) Buffered() int { return s.in.len() }
 
@@ -82,7 +82,8 @@ func (s *Session) Full() bool {
 }
 
 // Next returns the next command to act on. False means that none is complete,
-// that a SUB waits for its answer, or that the connection is ending.
+// that the response to a SUB has not left yet, or that the connection is
+// ending. Ask again after Feed and after each answer: any may let it go on.
 func (s *Session) Next() (Command, bool) {
 	for !s.stopped && s.blocked == 0 {
 		if !s.greeted {
@@ -166,8 +167,9 @@ func (s *Session) Reply(slot Slot, body string) {
 	s.settle(slot, answer{frame: AppendFrame(nil, FrameResponse, []byte(body))})
 }
 
-// Subscribed answers the SUB of slot with OK: messages may follow, and parsing
-// goes on.
+// Subscribed answers the SUB of slot with OK. What the client sent behind it
+// is parsed once the OK has left, so that no RDY, and thus no message, can
+// precede it.
 func (s *Session) Subscribed(slot Slot) {
 	if slot != s.blocked {
 		panic(fmt.Sprintf("nsq: slot %d is not the SUB that waits, which is %d", slot, s.blocked))
@@ -203,14 +205,14 @@ func (s *Session) settle(slot Slot, a answer) {
 	if slot < s.first || slot-s.first >= Slot(len(s.owed)) || s.owed[slot-s.first].given {
 		panic(fmt.Sprintf("nsq: slot %d is owed no response", slot))
 	}
-	if slot == s.blocked {
-		s.blocked = 0
-	}
 	a.given = true
 	s.owed[slot-s.first] = a
 	for len(s.owed) > 0 && s.owed[0].given {
 		next := s.owed[0]
-		s.owed[0] = answer{}
+		if s.first == s.blocked {
+			s.blocked = 0
+		}
+		s.owed[0] = answer{} // lets go of the frame
 		s.owed = s.owed[1:]
 		s.first++
 		s.send(next)
