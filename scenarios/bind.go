@@ -1,3 +1,5 @@
+//det:ring0
+
 package scenarios
 
 import "strconv"

@@ -1,3 +1,5 @@
+//det:ring0
+
 package scenarios
 
 import (
@@ -101,8 +103,12 @@ func texts(n *node, path string, k key) ([]string, error) {
 	if n.kind != sequence {
 		return nil, wrong(n, path, k)
 	}
-	if k.shape == flags && int64(len(n.items)) > k.hi {
-		return nil, fmt.Errorf("%s: %s has %d items; allowed: 0..%d", n.where, path, len(n.items), k.hi)
+	most := k.hi
+	if k.shape == choices {
+		most = int64(len(k.choices))
+	}
+	if got := int64(len(n.items)); got < k.lo || got > most {
+		return nil, fmt.Errorf("%s: %s has %d items; allowed: %d..%d", n.where, path, got, k.lo, most)
 	}
 	var list []string
 	for _, item := range n.items {

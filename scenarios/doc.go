@@ -7,7 +7,7 @@
 // load.go. Everything else in it is pure: the same scenario and seed give the
 // same bytes on every machine.
 //
-//	s, err := scenarios.Load("scenarios/first-light.yaml", "target.durability=memory")
+//	s, err := scenarios.Load("first-light", []string{"target.durability=memory"})
 //	if err != nil {
 //		return err // scenarios/first-light.yaml:12:9: … did you mean "timeout"?
 //	}

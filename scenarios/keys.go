@@ -48,22 +48,21 @@ type key struct {
 func keys() []key {
 	all := append(topKeys(), workloadKeys()...)
 	all = append(all, phaseKeys()...)
-	return append(all, faultKeys()...)
+	all = append(all, faultKeys()...)
+	return append(all, judgementKeys()...)
 }
 
 func topKeys() []key {
 	return []key{
 		{path: "name", shape: aSlug, required: true, about: "name of the scenario; runs and reports carry it"},
 		{path: "about", shape: aText, hi: 200, about: "one sentence for people: what the scenario is for"},
-		{path: "worlds", shape: choices, choices: []string{"process"}, byDef: "[process]", about: "worlds it can run in, the preferred one first"},
+		{path: "worlds", shape: choices, lo: 1, choices: []string{"process"}, byDef: "[process]", about: "worlds it can run in, the preferred one first"},
 		{path: "target", shape: aMap, about: "the system under test"},
 		{path: "target.kind", shape: aChoice, choices: []string{"pestle", "nsq"}, byDef: "pestle", about: "Pestle's own broker, or nsqd"},
 		{path: "target.durability", shape: aChoice, choices: []string{"fsync", "memory"}, about: "pestle only, fsync unless said otherwise: memory acknowledges before the disk has it and must lose messages"},
 		{path: "target.flags", shape: flags, hi: maxFlags, about: "extra flags for the target's program"},
 		{path: "target.address", shape: anAddress, about: "nsq only: TCP host:port of an nsqd that runs already; it gets no faults"},
 		{path: "target.http", shape: anAddress, about: "nsq only: HTTP host:port of that nsqd"},
-		{path: "properties", shape: choices, choices: propertySlugs(), about: "properties that decide the run's status; all of them unless said otherwise"},
-		{path: "claims", shape: choices, choices: claimNames(), about: "things the run must have met at least once, or it is inconclusive; none unless said otherwise"},
 	}
 }
 
@@ -129,6 +128,13 @@ func faultKeys() []key {
 		{path: "faults[].after.attempts", shape: numbers, lo: 1, hi: maxAfterCount, about: "that many attempts since the start of chaos"},
 		{path: "faults[].after.fault", shape: aSlug, about: "the line of that name took effect: the first time of this line after the first time of that one, and so on"},
 		{path: "faults[].after.delay", shape: durations, lo: 0, hi: maxTimeout, byDef: "0s", about: "and then so long"},
+	}
+}
+
+func judgementKeys() []key {
+	return []key{
+		{path: "properties", shape: choices, lo: 1, choices: propertySlugs(), about: "properties that decide the run's status; all of them unless said otherwise"},
+		{path: "claims", shape: choices, choices: claimNames(), about: "things the run must have met at least once, or it is inconclusive; none unless said otherwise"},
 	}
 }
 

@@ -1,3 +1,5 @@
+//det:ring0
+
 package scenarios
 
 import (
@@ -5,20 +7,11 @@ import (
 	"strings"
 )
 
-// override replaces or adds one value of the tree: setting is path=value, the
-// path with dots, positions in lists counted from 0. The value is YAML and is
-// checked with the rest of the file.
-func override(root *node, setting string) error {
-	where := "--set " + setting
-	path, text, ok := strings.Cut(setting, "=")
-	if !ok || path == "" {
-		return fmt.Errorf("%s: write --set path=value, such as --set target.durability=memory", where)
-	}
-	value, err := parse([]byte(text), func(int, int) string { return where })
-	if err != nil {
-		return err
-	}
-	at := root
+// override replaces or adds one value of the tree. Words of the path are keys,
+// or positions in lists, counted from 0. The value is checked later, with the
+// rest of the file.
+func override(root *node, path string, value *node) error {
+	where, at := value.where, root
 	words := strings.Split(path, ".")
 	if len(words) > maxDepth {
 		return fmt.Errorf("%s: the path is longer than any key", where)
