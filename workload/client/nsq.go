@@ -1,0 +1,72 @@
+package client
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/nsqio/go-nsq"
+
+	"pestle/workload"
+)
+
+const (
+	dialTimeout = time.Second
+	// The server sends a heartbeat each interval. Two missed ones and a half
+	// mean that it hangs: the connection is given up and made anew.
+	heartbeat   = time.Second
+	readTimeout = 2500 * time.Millisecond
+	// reconnectDelay is the least time between two attempts to connect.
+	reconnectDelay = 50 * time.Millisecond
+)
+
+func nsqConfig(name string) *nsq.Config {
+	c := nsq.NewConfig()
+	c.ClientID = name
+	c.UserAgent = "pestle-workload"
+	c.DialTimeout = dialTimeout
+	c.ReadTimeout = readTimeout
+	c.WriteTimeout = dialTimeout
+	c.HeartbeatInterval = heartbeat
+	return c
+}
+
+// classify says what a publish that go-nsq ended with err has come to. An
+// error frame is a refusal if its code says that the command was not even
+// begun; a failure while storing may have stored. ErrNotConnected also ends
+// publishes that were never written, but nothing tells them from the others.
+func classify(err error) workload.EventKind {
+	var frame nsq.ErrProtocol
+	switch {
+	case err == nil:
+		return workload.EvAck
+	case errors.As(err, &frame) && refused(frame.Reason):
+		return workload.EvFail
+	}
+	return workload.EvUnknown
+}
+
+func refused(frame string) bool {
+	code, text, _ := strings.Cut(frame, " ")
+	switch code {
+	case "E_INVALID", "E_BAD_TOPIC", "E_BAD_MESSAGE", "E_BAD_BODY",
+		"E_AUTH_FIRST", "E_AUTH_FAILED", "E_UNAUTHORIZED":
+		return true
+	case "E_PUB_FAILED":
+		return strings.HasPrefix(text, "READ_ONLY_DEGRADED")
+	}
+	return false
+}
+
+// logFunc receives go-nsq's log lines, the only place where it tells of its
+// connections.
+type logFunc func(line string)
+
+func (f logFunc) Output(_ int, line string) error {
+	f(line)
+	return nil
+}
+
+// ioError starts the message of every line that go-nsq logs when it gives a
+// connection up, before it acts on that.
+const ioError = "IO error - "
