@@ -14,7 +14,7 @@ const (
 type Stream struct {
 	Topic     string
 	Channel   string
-	Consumers int // processes that share it; with more than one no order is promised
+	Consumers []string // names of the processes that share it; with more than one no order is promised
 }
 
 // Config is what the checker has to know of the plan. Times are nanoseconds.
@@ -22,12 +22,14 @@ type Config struct {
 	Streams   []Stream
 	Producers []string // names of the producer processes
 
-	Order       Order // the target's promise for one partition read by one consumer
-	AtMostOnce  bool  // producers never retry: one position per id at most
-	MaxTries    int   // sends of one id at most, ≥ 1
-	MsgTimeout  int64 // lease of a delivery: after it a second delivery is explained
-	Recovery    int64 // liveness bound: a send or message of a quiet window must succeed within it
-	FaultKinds  []string
+	Order       Order    // the target's promise for one partition read by one consumer
+	AtMostOnce  bool     // producers never retry: one position per id at most
+	MaxTries    int      // sends of one id at most, ≥ 1
+	MinSize     int      // smallest payload the plan asks for, in bytes
+	MaxSize     int      // largest payload; 0: the plan has no size menu and none needs to be met
+	MsgTimeout  int64    // lease of a delivery: after it a second delivery is explained; 0: leases never expire
+	Recovery    int64    // liveness bound, > 0: a send or message of a quiet window must succeed within it
+	FaultKinds  []string // kinds of fault in the plan, each once
 	Required    []string // slugs that count; empty: all that apply
 	Claims      []string // reachability claims that must be reached; names of claims.go
 	WarmUpFloor int64    // acks needed before the chaos phase

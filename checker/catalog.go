@@ -1,0 +1,48 @@
+package checker
+
+// Slugs of the core seven, in catalog order. A property is judged in the file
+// of its name.
+const (
+	NoDataCorruption  = "no-data-corruption"
+	NoPhantomMessages = "no-phantom-messages"
+	MessageOrdering   = "message-ordering"
+	NoDataLoss        = "no-data-loss"
+	ProducerProgress  = "producer-progress"
+	ConsumerProgress  = "consumer-progress"
+	DeliveryGuarantee = "delivery-guarantee"
+)
+
+// Entry describes one property of the catalog.
+type Entry struct {
+	Slug      string
+	Class     Class
+	Statement string // what is promised
+	Needs     string // the exposure without which it is inconclusive
+}
+
+// Catalog returns the properties that New judges, in catalog order.
+func Catalog() []Entry {
+	return []Entry{
+		{NoDataCorruption, Safety,
+			"a message is delivered exactly as it was published",
+			"a checked message; with a size menu also one near each of its ends"},
+		{NoPhantomMessages, Safety,
+			"nothing is consumed that was never attempted",
+			"a consumed message"},
+		{MessageOrdering, Safety,
+			"a message acked before another was sent is first delivered before it, within one partition read by one consumer",
+			"an ordered pair that a fault separated"},
+		{NoDataLoss, Safety,
+			"an acked message is consumed, or still stored, on every channel",
+			"a proven drain of every channel; an acked message in flight or stored during each fault kind of the plan"},
+		{ProducerProgress, Liveness,
+			"with faults stopped, every producer gets acks within the recovery bound",
+			"for every producer, a quiet window after a fault in which it started a send early enough"},
+		{ConsumerProgress, Liveness,
+			"with faults stopped, acked messages are delivered on every channel within the recovery bound",
+			"for every channel, a quiet window after a fault with a message of its own or a backlog"},
+		{DeliveryGuarantee, Safety,
+			"one id holds no more positions than it had tries, a position is consumed again only for a recorded cause, and a refused message never appears",
+			"a consumed message; at least once: also a retry and a duplicate that was explained"},
+	}
+}

@@ -1,0 +1,140 @@
+package checker
+
+import (
+	"fmt"
+
+	"pestle/history"
+)
+
+// consume judges one message handed to a consumer; malformed says that its
+// body was damaged.
+func (c *Checker) consume(e history.Event, malformed bool) error {
+	s, by, err := c.reader(e)
+	switch {
+	case err != nil:
+		return err
+	case e.Pos == "":
+		return fmt.Errorf("a consumed message needs a position")
+	case e.Attempts > 0 && e.Sum == "" && !malformed:
+		return fmt.Errorf("a message consumed live needs a checksum")
+	}
+	c.claims.consumed(by, e)
+	m := c.reach(e.ID)
+	switch {
+	case m == nil && malformed:
+		c.phantoms.found(phantomBody, e)
+		return nil
+	case m == nil:
+		c.phantoms.found(phantomID, e)
+		return nil
+	case m.topic != s.topic:
+		c.phantoms.found(phantomTopic, e)
+		return nil
+	}
+	c.phantoms.consumed++
+	if malformed {
+		c.corruption.malformed(m, e)
+	} else {
+		c.corruption.consumed(m, e)
+	}
+	c.arrive(m, s, e)
+	return nil
+}
+
+// arrive notes a delivery of m on s and has it judged.
+func (c *Checker) arrive(m *message, s *stream, e history.Event) {
+	position := fingerprint(e.Pos)
+	first := !m.arrivals[s.slot].consumed
+	isNew, allowed := c.guarantee.appeared(m, position, e)
+	if isNew {
+		c.claims.newPosition(m)
+	}
+	d := m.delivered(position, s.index)
+	d.consumes++
+	if allowed {
+		c.guarantee.delivered(m, d, s, e, !first)
+	}
+	if first {
+		c.ordering.firstConsume(m, s, e)
+	} else {
+		c.claims.duplicates++
+	}
+	c.consuming.consumed(m, s, e, first)
+	if first {
+		m.arrivals[s.slot].consumed = true
+		m.missing--
+	}
+	c.complete(m)
+}
+
+// requeue notes that a consumer gave a position back.
+func (c *Checker) requeue(e history.Event) error {
+	s, _, err := c.reader(e)
+	if err != nil {
+		return err
+	}
+	if m := c.reach(e.ID); m != nil && m.topic == s.topic {
+		m.delivered(fingerprint(e.Pos), s.index).requeues++
+	}
+	return nil // otherwise its consume was a phantom
+}
+
+// reader returns the stream and the consumer of a consumer's line.
+func (c *Checker) reader(e history.Event) (*stream, *consumer, error) {
+	s := c.streamNamed(e.Topic, e.Channel)
+	if s == nil {
+		return nil, nil, fmt.Errorf("the plan has no channel %s/%s", e.Topic, e.Channel)
+	}
+	if e.Consumer != "" && e.Consumer != e.Src {
+		return nil, nil, fmt.Errorf("it names the consumer %s", e.Consumer)
+	}
+	if by := c.consumerByName[e.Src]; by != nil {
+		for _, own := range by.streams {
+			if own == s {
+				return s, by, nil
+			}
+		}
+	}
+	return nil, nil, fmt.Errorf("the plan has no consumer %s on %s", e.Src, s)
+}
+
+// reach returns the message of an id, which it opens again when it was folded,
+// or nil when the id was never attempted.
+func (c *Checker) reach(id string) *message {
+	name, counter, ok := parseID(id)
+	if !ok {
+		return nil
+	}
+	p := c.producerByName[name]
+	if p == nil {
+		return nil
+	}
+	if m := p.open[counter]; m != nil {
+		return m
+	}
+	facts, topic := p.facts(counter)
+	if topic < 0 {
+		return nil
+	}
+	return c.reopen(p, counter, c.topics[topic], facts)
+}
+
+// reopen makes a message of the facts that were left of it. It stays open: it
+// is one of those that are delivered more than once.
+func (c *Checker) reopen(p *producer, counter uint64, t *topic, facts foldedFacts) *message {
+	p.unfold(counter)
+	m := c.recycled()
+	m.messageID = messageID{producer: p, counter: counter}
+	m.topic = t
+	m.reopened, m.covered = true, true
+	m.sumPrint = facts.sum
+	m.acked = 1
+	m.tries = append(m.tries, try{at: c.origin + int64(facts.sent)*sentUnit, outcome: acked})
+	for _, s := range t.streams {
+		m.arrivals = append(m.arrivals, arrival{consumed: true})
+		m.positions = append(m.positions[:0], facts.position)
+		m.delivered(facts.position, s.index).consumes = 1
+	}
+	p.open[counter] = m
+	return m
+}
