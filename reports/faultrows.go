@@ -30,6 +30,14 @@ type fault struct {
 	from, to         int64 // CLOCK_MONOTONIC ns, where effective and ended
 }
 
+// Never tells whether the fault did not take effect.
+func (f fault) Never() bool { return !f.effective }
+
+// on tells whether the fault was on at some time between from and to.
+func (f *fault) on(from, to int64) bool {
+	return f.effective && f.from <= to && (!f.ended || f.to >= from)
+}
+
 // faultRows joins the plan's faults with what the history and the actuation
 // journal say of them. The history tells when a fault was on, since the
 // checker judges by it; the journal adds lateness and notes. A fault that the

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
-	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -29,7 +28,7 @@ var styleText string
 //go:embed script.js
 var scriptText string
 
-var page = template.Must(template.New("report").Parse(pageText))
+var pageTemplate = template.Must(template.New("report").Parse(pageText))
 
 // policy forbids the page every request and all code but its own two parts.
 // A message id or error of the system under test that got past the escaping
@@ -51,11 +50,11 @@ func WriteHTML(dir string, run Run, plan scenarios.Plan, verdict checker.Verdict
 	if err != nil {
 		return fmt.Errorf("write the report of run %s: %w", run.ID, err)
 	}
-	var buf bytes.Buffer
-	if err := render(&buf, run, plan, verdict, events, files); err != nil {
+	page, err := render(run, plan, verdict, events, files)
+	if err != nil {
 		return fmt.Errorf("write the report of run %s: %w", run.ID, err)
 	}
-	return writeFile(filepath.Join(dir, ReportName), buf.Bytes())
+	return writeFile(filepath.Join(dir, ReportName), page)
 }
 
 // view is what the page shows.
@@ -101,7 +100,7 @@ type exposed struct {
 	Zero  bool
 }
 
-func render(w io.Writer, run Run, plan scenarios.Plan, verdict checker.Verdict, events []history.Event, files []file) error {
+func render(run Run, plan scenarios.Plan, verdict checker.Verdict, events []history.Event, files []file) ([]byte, error) {
 	outcome := string(run.Outcome(verdict))
 	rows := faultRows(plan, run.FaultLog, events)
 	v := view{
@@ -129,7 +128,11 @@ func render(w io.Writer, run Run, plan scenarios.Plan, verdict checker.Verdict, 
 	for _, p := range verdict.Properties {
 		v.Properties = append(v.Properties, viewProperty(p, anchors[p.Slug]))
 	}
-	return page.Execute(w, v)
+	var buf bytes.Buffer
+	if err := pageTemplate.Execute(&buf, v); err != nil {
+		return nil, err
+	}
+	return bytes.Map(harmless, buf.Bytes()), nil
 }
 
 func viewProperty(p checker.Property, anchor string) propertyView {
@@ -159,24 +162,13 @@ func glyph(status string) string {
 	return "!"
 }
 
-// statement is a property of the catalog in a few words, for those who do not
-// know its slug; it is empty for a property this table does not know.
+// statement is what a property of the catalog promises, for those who do not
+// know its slug; it is empty for a property that the catalog does not hold.
 func statement(slug string) string {
-	switch slug {
-	case "no-data-corruption":
-		return "A message is delivered exactly as it was published."
-	case "no-phantom-messages":
-		return "Nothing is delivered that was never sent."
-	case "message-ordering":
-		return "Messages arrive in the order in which they were sent."
-	case "no-data-loss":
-		return "An acked message is never lost."
-	case "producer-progress":
-		return "When the faults stop, every producer gets acks again."
-	case "consumer-progress":
-		return "When the faults stop, waiting messages are delivered again."
-	case "delivery-guarantee":
-		return "A message is stored and delivered no more often than promised."
+	for _, entry := range checker.Catalog() {
+		if entry.Slug == slug {
+			return entry.Statement
+		}
 	}
 	return ""
 }

@@ -111,7 +111,7 @@ func messageMoment(e *history.Event) moment {
 	case history.Consume:
 		m.Class, m.Glyph, m.Text = "consume", "■", fmt.Sprintf("delivered to %s on channel %s, position %s", e.Src, e.Channel, e.Pos)
 		if e.Attempts > 0 {
-			m.Text += fmt.Sprintf(", delivery %d by the target's count", e.Attempts)
+			m.Text += fmt.Sprintf(", attempts %d", e.Attempts)
 		}
 	case history.Finish:
 		m.Text = fmt.Sprintf("finished by %s on channel %s", e.Src, e.Channel)
@@ -177,22 +177,20 @@ func missing(plan scenarios.Plan, events []history.Event, lines []int, proven, e
 	return list
 }
 
-// reach widens a stretch of time to the nearest fault on either side of it:
-// what broke a message often comes a while after its ack.
+// reach widens a stretch of time in which no fault was on to the nearest one
+// on either side: what broke a message may come a while after its ack.
 func reach(list []fault, from, to int64) (int64, int64) {
 	var prev, next *fault
 	for i := range list {
 		f := &list[i]
 		switch {
 		case !f.effective:
-		case f.ended && f.to < from:
-			if prev == nil || f.to > prev.to {
-				prev = f
-			}
-		case f.from > to:
-			if next == nil || f.from < next.from {
-				next = f
-			}
+		case f.on(from, to):
+			return from, to
+		case f.from > to && (next == nil || f.from < next.from):
+			next = f
+		case f.from < from && (prev == nil || f.to > prev.to):
+			prev = f
 		}
 	}
 	if prev != nil {
@@ -209,7 +207,7 @@ func reach(list []fault, from, to int64) (int64, int64) {
 func faultMoments(list []fault, from, to int64) []moment {
 	var life []moment
 	for _, f := range list {
-		if !f.effective || f.from > to || f.ended && f.to < from {
+		if !f.on(from, to) {
 			continue
 		}
 		life = append(life, moment{

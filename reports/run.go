@@ -70,6 +70,9 @@ func (r Run) Reason(v checker.Verdict) string {
 	case HarnessError:
 		return r.HarnessError
 	case Failed:
+		if v.Reason != "" {
+			return failedWords(v) + "; " + v.Reason
+		}
 		return failedWords(v)
 	}
 	if r.Partial && (v.Status == checker.Pass || v.Reason == "") {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"pestle/checker"
 )
@@ -12,6 +13,9 @@ import (
 // SummaryViolations is how many violations of a property the summary prints;
 // the report has more.
 const SummaryViolations = 3
+
+// SummaryWidth is how many columns the table of properties keeps to.
+const SummaryWidth = 100
 
 // Summary prints the end of a run for a terminal: the outcome, the
 // properties, the first violations, where the report is and how to reproduce
@@ -38,13 +42,14 @@ func Summary(w io.Writer, dir string, run Run, verdict checker.Verdict, color bo
 		slugs = max(slugs, len(p.Slug))
 		statuses = max(statuses, len(statusWord(string(p.Status))))
 	}
+	indent := 2 + slugs + 2 + statuses + 2
 	for _, p := range verdict.Properties {
 		word := statusWord(string(p.Status))
 		pad := strings.Repeat(" ", statuses-len(word))
-		fmt.Fprintf(&b, "  %-*s  %s%s  %s\n", slugs, p.Slug, paint(string(p.Status), word), pad, printable(propertyWords(p)))
+		fmt.Fprintf(&b, "  %-*s  %s%s  %s\n", slugs, p.Slug, paint(string(p.Status), word), pad, hang(printable(propertyWords(p)), indent))
 	}
 	for _, c := range verdict.Claims {
-		if !c.Reached {
+		if c.Required && !c.Reached {
 			fmt.Fprintf(&b, "  not reached: %s\n", printable(c.Name))
 		}
 	}
@@ -83,16 +88,27 @@ func propertyWords(p checker.Property) string {
 	return p.Reason + " (" + words + ")"
 }
 
+// hang breaks a text at its spaces, so that lines that begin at column indent
+// end before SummaryWidth where words allow it.
+func hang(text string, indent int) string {
+	var b strings.Builder
+	column := indent
+	for i, word := range strings.Fields(text) {
+		width := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+width > SummaryWidth:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			column = indent
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += width
+	}
+	return b.String()
+}
+
 // shortHash is enough of a hash for people to tell two plans apart.
 func shortHash(hash string) string { return hash[:min(len(hash), 16)] }
-
-// printable replaces control characters: ids and errors come from the system
-// under test and must not steer the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '�'
-		}
-		return r
-	}, s)
-}

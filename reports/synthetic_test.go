@@ -201,12 +201,12 @@ func passing() checker.Verdict {
 			{Slug: "delivery-guarantee", Class: checker.Safety, Required: true, Status: checker.Pass, Exposure: checker.Exposure{"messages consumed": 4_284, "duplicates explained": 6, "retries": 81}},
 		},
 		Claims: []checker.Claim{
-			{Name: "retried-failed-send", Count: 81, Reached: true},
-			{Name: "gave-up-after-last-retry", Count: 4, Reached: true},
-			{Name: "duplicate-consumed", Count: 6, Reached: true},
-			{Name: "unknown-later-seen", Count: 2, Reached: true},
-			{Name: "consumer-resumed-after-kill", Count: 1, Reached: true},
-			{Name: "producer-killed-between-attempt-and-ack", Count: 1, Reached: true},
+			{Name: "retried-failed-send", Required: true, Count: 81, Reached: true},
+			{Name: "gave-up-after-last-retry", Required: true, Count: 4, Reached: true},
+			{Name: "duplicate-consumed", Required: true, Count: 6, Reached: true},
+			{Name: "unknown-later-seen", Required: true, Count: 2, Reached: true},
+			{Name: "consumer-resumed-after-kill", Required: true, Count: 1, Reached: true},
+			{Name: "producer-killed-between-attempt-and-ack", Required: true, Count: 1, Reached: true},
 		},
 	}
 }
@@ -239,6 +239,11 @@ func failing() *synthetic {
 		ID: "producer-1-300", Channel: "ordered", T: boot + 15_900*millisecond, Cause: "first deliveries against the order of acks",
 		Detail: "producer-1-300 was acked before producer-1-301 was attempted and delivered after it on channel ordered",
 	}}
+	for i := range s.events {
+		if e := &s.events[i]; e.ID == "producer-1-300" && e.Channel == "ordered" {
+			e.T = order.Violations[0].T // its delivery and finish move behind producer-1-301's
+		}
+	}
 	stalled := &s.verdict.Properties[4]
 	stalled.Status, stalled.Total = checker.Fail, 1
 	stalled.Violations = []checker.Violation{{

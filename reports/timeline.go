@@ -26,6 +26,7 @@ var steps = []int64{
 	100 * millisecond, 200 * millisecond, 500 * millisecond,
 	second, 2 * second, 5 * second, 10 * second, 30 * second,
 	minute, 2 * minute, 5 * minute, 10 * minute, 30 * minute, 60 * minute,
+	180 * minute, 360 * minute, 720 * minute,
 }
 
 // timeline is the picture of a run. Horizontal positions are percents of its
@@ -56,7 +57,7 @@ type chart struct {
 	Cells  int    // width in the chart's own coordinates
 	Area   string // path
 	Line   string // path of what is compared with it; empty for none
-	Top    string // the rate at the upper edge
+	Top    string // the rate at the upper line
 	Label  string // the picture in one sentence
 	Hovers []hover
 }
@@ -243,7 +244,7 @@ func charts(s scale, events []history.Event) []chart {
 		return append(list, s.chart("deliveries", "deliveries/s, all channels", all, nil, ""))
 	}
 	for _, channel := range channels {
-		list = append(list, s.chart("deliveries", "deliveries/s, "+channel, deliveries[channel], nil, ""))
+		list = append(list, s.chart("deliveries", "deliveries/s, "+clip(channel), deliveries[channel], nil, ""))
 	}
 	return list
 }
@@ -278,12 +279,13 @@ func (s scale) chart(class, name string, counts, against []int64, againstName st
 	return c
 }
 
-// roundUp returns the next of 1, 2, 5, 10, 20, 50 … at or above n.
+// roundUp returns the next number at or above n that has one digit, or two of
+// which the second is a 5.
 func roundUp(n int64) int64 {
 	for p := int64(1); ; p *= 10 {
-		for _, m := range []int64{1, 2, 5} {
-			if m*p >= n {
-				return m * p
+		for half := int64(2); half < 20; half++ {
+			if r := half * p / 2; half*p%2 == 0 && r >= n {
+				return r
 			}
 		}
 	}
@@ -360,7 +362,7 @@ func (t *timeline) lanes(s scale, events []history.Event, list []fault) {
 			left += len(byTarget[target])
 			continue
 		}
-		t.Lanes = append(t.Lanes, lane{Name: target, Marks: byTarget[target]})
+		t.Lanes = append(t.Lanes, lane{Name: clip(target), Marks: byTarget[target]})
 	}
 	for kind := range kinds {
 		t.Kinds = append(t.Kinds, key{Name: clip(kind), Letter: kindLetter(kind), Class: kindClass(kind)})

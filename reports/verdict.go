@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -13,6 +14,10 @@ import (
 
 // VerdictSchema is the version of verdict.json's format.
 const VerdictSchema = 1
+
+// maxVerdict bounds a verdict.json that is read, in bytes. Each property keeps
+// a bounded number of violations, so that real ones are far below.
+const maxVerdict = 64 << 20
 
 // VerdictName is the verdict's file name in a run directory.
 const VerdictName = "verdict.json"
@@ -118,24 +123,41 @@ func WriteVerdict(dir string, f VerdictFile) error {
 // ReadVerdict reads verdict.json of a run directory.
 func ReadVerdict(dir string) (VerdictFile, error) {
 	path := filepath.Join(dir, VerdictName)
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return VerdictFile{}, fmt.Errorf("read the verdict: %w; is %s the directory of a finished run?", err, dir)
+	}
+	defer func() { _ = f.Close() }() // only read: nothing can be lost
+	data, err := io.ReadAll(io.LimitReader(f, maxVerdict+1))
+	if err != nil {
+		return VerdictFile{}, fmt.Errorf("read the verdict: %w", err)
+	}
+	verdict, err := decodeVerdict(data)
+	if err != nil {
+		return VerdictFile{}, fmt.Errorf("read the verdict %s: %w; judge the run again with: pestle check %s", path, err, dir)
+	}
+	return verdict, nil
+}
+
+func decodeVerdict(data []byte) (VerdictFile, error) {
+	if len(data) > maxVerdict {
+		return VerdictFile{}, fmt.Errorf("it is longer than %s bytes", number(maxVerdict))
 	}
 	var head struct {
 		Schema int `json:"schema"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return VerdictFile{}, fmt.Errorf("read the verdict %s: %w; judge the run again with: pestle check %s", path, err, dir)
+		return VerdictFile{}, err
 	}
+	// Another schema may have any keys: its number is told before they are.
 	if head.Schema != VerdictSchema {
-		return VerdictFile{}, fmt.Errorf("read the verdict %s: its schema is %d, this pestle reads %d; judge the run again with: pestle check %s", path, head.Schema, VerdictSchema, dir)
+		return VerdictFile{}, fmt.Errorf("its schema is %d, this pestle reads %d", head.Schema, VerdictSchema)
 	}
 	var f VerdictFile
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&f); err != nil {
-		return VerdictFile{}, fmt.Errorf("read the verdict %s: %w; judge the run again with: pestle check %s", path, err, dir)
+		return VerdictFile{}, err
 	}
 	return f, nil
 }

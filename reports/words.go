@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"pestle/checker"
 )
@@ -113,9 +114,9 @@ func headline(run Run, v checker.Verdict) string {
 	case HarnessError:
 		return "The harness itself failed, so nothing is proven: " + run.HarnessError
 	case Failed:
-		return upperFirst(failedWords(v)) + "."
+		return upperFirst(run.Reason(v)) + "."
 	case Inconclusive:
-		return "Not enough was tested: " + run.Reason(v) + "."
+		return "Not enough was tested: " + strings.TrimRight(run.Reason(v), ".") + "."
 	}
 	held, required := 0, 0
 	for _, p := range v.Properties {
@@ -146,9 +147,27 @@ func signed(ns int64) string {
 
 // clip bounds a text that came from the run, which may be of any length.
 func clip(s string) string {
-	if len(s) <= maxText {
-		return s
+	runes := 0
+	for i := range s {
+		if runes == maxText {
+			return s[:i] + "…"
+		}
+		runes++
 	}
-	runes := []rune(s[:min(len(s), 4*maxText)]) // four bytes a character at most
-	return string(runes[:min(len(runes), maxText)]) + "…"
+	return s
+}
+
+// printable makes a text one harmless line.
+func printable(s string) string {
+	return strings.Map(harmless, strings.ReplaceAll(s, "\n", " "))
+}
+
+// harmless replaces control characters and those that turn the direction of
+// writing: ids and errors come from the system under test and must neither
+// steer a terminal nor make a line read as another one.
+func harmless(r rune) rune {
+	if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+		return unicode.ReplacementChar
+	}
+	return r
 }

@@ -1,0 +1,267 @@
+package reports
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"pestle/checker"
+	"pestle/faults"
+	"pestle/history"
+)
+
+// element is one start tag of a page.
+type element struct {
+	name  string
+	attrs map[string]string
+}
+
+// parse reads a page as strictly as XML would, but for attributes without a
+// value: every element is closed where it was opened.
+func parse(t *testing.T, page []byte) []element {
+	t.Helper()
+	for _, code := range []string{styleText, scriptText} { // not markup
+		page = bytes.Replace(page, []byte(code), nil, 1)
+	}
+	d := xml.NewDecoder(bytes.NewReader(page))
+	d.Strict = false
+	d.AutoClose = []string{"meta"}
+	d.Entity = xml.HTMLEntity
+	var elements []element
+	var open []string
+	for {
+		token, err := d.RawToken()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("the page does not parse: %v", err)
+		}
+		switch tok := token.(type) {
+		case xml.StartElement:
+			e := element{name: tok.Name.Local, attrs: map[string]string{}}
+			for _, a := range tok.Attr {
+				e.attrs[a.Name.Local] = a.Value
+			}
+			elements = append(elements, e)
+			if e.name != "meta" {
+				open = append(open, e.name)
+			}
+		case xml.EndElement:
+			if len(open) == 0 || open[len(open)-1] != tok.Name.Local {
+				t.Fatalf("</%s> closes %v", tok.Name.Local, open)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		t.Fatalf("never closed: %v", open)
+	}
+	return elements
+}
+
+func renderPage(t *testing.T, s *synthetic) []byte {
+	t.Helper()
+	text, err := render(s.run, s.plan, s.verdict, s.events, []file{{Path: "history/a b.ndjson"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestPageIsWholeAndAlone(t *testing.T) {
+	empty := &synthetic{verdict: checker.Verdict{Status: checker.Inconclusive}}
+	silent := newSynthetic() // phases and faults, but no messages
+	silent.events = silent.events[:1]
+	for name, s := range map[string]*synthetic{
+		"pass": newSynthetic(), "fail": failing(), "inconclusive": doubtful(), "small": small(), "empty": empty, "one line": silent, "hostile": hostile(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := renderPage(t, s)
+			if !bytes.Equal(text, renderPage(t, s)) {
+				t.Error("drawn twice, it differs")
+			}
+			elements := parse(t, text)
+			ids := map[string]bool{}
+			count := map[string]int{}
+			for _, e := range elements {
+				count[e.name]++
+				if id := e.attrs["id"]; id != "" {
+					if ids[id] {
+						t.Errorf("the id %s is there twice", id)
+					}
+					ids[id] = true
+				}
+			}
+			for _, name := range []string{"html", "head", "body", "main", "h1", "style", "script"} {
+				if count[name] != 1 {
+					t.Errorf("%d elements <%s>, want 1", count[name], name)
+				}
+			}
+			for _, name := range []string{"link", "img", "iframe", "object", "embed", "base", "form", "use", "image", "foreignObject"} {
+				if count[name] != 0 {
+					t.Errorf("%d elements <%s>, want none", count[name], name)
+				}
+			}
+			for _, e := range elements {
+				for attr, value := range e.attrs {
+					switch {
+					case attr == "href" && strings.HasPrefix(value, "#"):
+						if !ids[value[1:]] {
+							t.Errorf("the link %s leads nowhere", value)
+						}
+					case attr == "href":
+						if value != "history/a%20b.ndjson" {
+							t.Errorf("a link leaves the run directory: %s", value)
+						}
+					case attr == "src" || attr == "srcset" || attr == "data" || attr == "style" || strings.HasPrefix(attr, "on"):
+						t.Errorf("<%s> has an attribute %s", e.name, attr)
+					}
+				}
+			}
+			for _, scheme := range []string{"http://", "https://", "url(", "@import", "ZgotmplZ"} {
+				if s.run.ID != hostileText && bytes.Contains(text, []byte(scheme)) {
+					t.Errorf("the page holds %s", scheme)
+				}
+			}
+		})
+	}
+}
+
+// The browser runs the script and applies the style only when their bytes in
+// the page have the hashes of the policy.
+func TestPolicyNamesThePagesOwnCode(t *testing.T) {
+	text := renderPage(t, small())
+	var policy string
+	for _, e := range parse(t, text) {
+		if e.attrs["http-equiv"] == "Content-Security-Policy" {
+			policy = e.attrs["content"]
+		}
+	}
+	if !strings.HasPrefix(policy, "default-src 'none';") {
+		t.Errorf("the policy allows more than it names: %q", policy)
+	}
+	for _, name := range []string{"style", "script"} {
+		code := regexp.MustCompile(`(?s)<` + name + `>(.*?)</` + name + `>`).FindSubmatch(text)
+		if code == nil {
+			t.Fatalf("no <%s>", name)
+		}
+		sum := sha256.Sum256(code[1])
+		want := name + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+		if !strings.Contains(policy, want) {
+			t.Errorf("the policy %q does not hold %s", policy, want)
+		}
+	}
+}
+
+const hostileText = `producer-1-1</script></title></style><script>alert(1)</script><img src="http://evil.example/x" onerror='a()'>" onload="b() ` + "`${c}` {{.Run}} \x00\x1b[2J‮\xff"
+
+// hostile is a run in which everything the system under test could have named
+// is an attack on the page.
+func hostile() *synthetic {
+	s := small()
+	bad := hostileText
+	s.run.ID, s.run.Scenario, s.run.World, s.run.PlanHash, s.run.Command, s.run.Started, s.run.HarnessError = bad, bad, bad, bad, bad, bad, bad
+	s.run.Environment = Environment{Go: bad, OS: bad, Arch: bad, Pestle: bad, Target: bad}
+	s.run.FaultLog = []faults.Entry{{Ref: 1, Kind: faults.Kind(bad), Target: bad, Note: bad}}
+	s.plan.Target.Kind, s.plan.Target.Durability, s.plan.Target.Flags, s.plan.Target.Address = bad, bad, []string{bad}, bad
+	s.plan.Workload.Topic, s.plan.Workload.Consumers[0].Channel = bad, bad
+	s.verdict.Reason = bad
+	s.verdict.Properties = []checker.Property{{
+		Slug: bad, Class: checker.Class(bad), Status: checker.Status(bad), Reason: bad, Total: 1, Exposure: checker.Exposure{bad: 1},
+		Violations: []checker.Violation{{ID: bad, Channel: bad, Pos: bad, T: s.events[3].T, Cause: bad, Detail: bad}},
+	}}
+	s.verdict.Claims = []checker.Claim{{Name: bad}}
+	for i := range s.events {
+		s.events[i].ID, s.events[i].Src, s.events[i].Channel, s.events[i].Pos, s.events[i].Text, s.events[i].Target = bad, bad, bad, bad, bad, bad
+		if s.events[i].What != "" {
+			s.events[i].What = bad
+		}
+	}
+	exited := history.Event{T: s.events[5].T, Src: bad, Ev: history.Note, What: history.NoteExited, Target: bad, Text: bad}
+	s.events = append(s.events, exited, history.Event{T: exited.T, Ev: history.Kind(bad), ID: bad})
+	s.sort()
+	return s
+}
+
+// A day of traffic and thousands of faults and violations still give a page
+// that opens at once.
+func TestPageStaysSmall(t *testing.T) {
+	s := newSynthetic()
+	s.events = nil
+	long := strings.Repeat("é<", 50_000)
+	for i := range int64(100_000) {
+		id := fmt.Sprintf("producer-1-%d", i%1_000+1)
+		s.add(i*864*millisecond, history.Event{Src: "producer-1", Ev: history.Attempt, ID: id, Try: 1})
+		s.add(i*864*millisecond+1, history.Event{Src: "consumer-a-1", Ev: history.Consume, ID: id, Channel: fmt.Sprintf("channel-%d", i%50), Text: long})
+		if i%20 == 0 {
+			s.add(i*864*millisecond+2, history.Event{Src: "harness", Ev: history.Fault, What: "kill", Target: fmt.Sprintf("broker-%d", i%100), Edge: history.EdgeEffective, Ref: int(i) + 1})
+		}
+	}
+	for i := range s.verdict.Properties {
+		p := &s.verdict.Properties[i]
+		p.Status, p.Total, p.Reason = checker.Fail, 1_000_000, long
+		for n := range checker.MaxViolations {
+			p.Violations = append(p.Violations, checker.Violation{ID: fmt.Sprintf("producer-1-%d", n+1), Cause: long, Detail: long, T: boot})
+		}
+	}
+	text := renderPage(t, s)
+	parse(t, text)
+	const limit = 3 << 20
+	if len(text) > limit {
+		t.Errorf("%d bytes, want at most %d", len(text), limit)
+	}
+}
+
+func TestFilesThePageNames(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"plan.json", "verdict.json", "other.txt", "history/harness.ndjson", "history/broker-1.ndjson", "logs/broker-1.log"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, make([]byte, 1_500), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range maxFiles + 7 {
+		if err := os.MkdirAll(filepath.Join(dir, "state"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "state", fmt.Sprintf("%03d.state", i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := small()
+	if err := WriteHTML(dir, s.run, s.plan, s.verdict, s.events); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, ReportName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var links []string
+	for _, e := range parse(t, text) {
+		if href := e.attrs["href"]; e.name == "a" && !strings.HasPrefix(href, "#") {
+			links = append(links, href)
+		}
+	}
+	want := "verdict.json plan.json history/broker-1.ndjson history/harness.ndjson state/000.state"
+	if got := strings.Join(links[:min(len(links), 5)], " "); got != want {
+		t.Errorf("the page links %s first, want %s", got, want)
+	}
+	if len(links) != 4+maxFiles+1 {
+		t.Errorf("%d links, want %d", len(links), 4+maxFiles+1)
+	}
+	if !bytes.Contains(text, []byte("and 7 more")) {
+		t.Error("it does not say how many state files are left out")
+	}
+}

@@ -1,0 +1,102 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pestle/history"
+)
+
+func TestTimelineOfASmallRun(t *testing.T) {
+	s := small()
+	list := faultRows(s.plan, s.run.FaultLog, s.events)
+	s.events = append(s.events, history.Event{T: boot + 2_500*millisecond, Src: "harness", Ev: history.Note, What: history.NoteExited, Target: "broker-1", Text: "exit status 2"})
+	s.sort()
+	got := newTimeline(s.events, list, nil)
+	var b strings.Builder
+	for _, x := range got.Bands {
+		fmt.Fprintf(&b, "phase %s at %s for %s\n", x.Name, x.X, x.W)
+	}
+	for _, x := range got.Quiet {
+		fmt.Fprintf(&b, "quiet at %s for %s\n", x.X, x.W)
+	}
+	for _, c := range got.Charts {
+		fmt.Fprintf(&b, "%s, top %s, area %s", c.Name, c.Top, c.Area)
+		if c.Line != "" {
+			fmt.Fprintf(&b, ", line %s", c.Line)
+		}
+		fmt.Fprintf(&b, "\n  %s\n  %s\n", c.Label, c.Hovers[4].Text)
+	}
+	for _, l := range got.Lanes {
+		for _, m := range l.Marks {
+			fmt.Fprintf(&b, "%s: %s %s at %s for %s: %s\n", l.Name, m.Class, m.Label, m.X, m.W, m.Title)
+		}
+	}
+	for _, k := range got.Kinds {
+		fmt.Fprintf(&b, "legend %s %s\n", k.Letter, k.Name)
+	}
+	for _, m := range got.Ticks {
+		fmt.Fprintf(&b, "tick %s at %s\n", m.Label, m.X)
+	}
+	// 3 s and one nanosecond in buckets of 100 ms are 31 buckets.
+	golden(t, "small-timeline.txt", []byte(b.String()))
+}
+
+func TestBucketsAreBounded(t *testing.T) {
+	for _, row := range []struct {
+		length int64
+		width  int64
+		cells  int
+	}{
+		{0, 100 * millisecond, 1},
+		{second, 100 * millisecond, 11},
+		{29 * second, 100 * millisecond, 291},
+		{45 * second, 200 * millisecond, 226},
+		{60 * minute, 30 * second, 121},
+		{24 * 60 * minute, 5 * minute, 289},
+		{3_650 * 24 * 60 * minute, 0, 300},
+	} {
+		s := newScale([]history.Event{{T: boot}, {T: boot + row.length}})
+		if row.width != 0 && s.width != row.width || s.cells != row.cells {
+			t.Errorf("%s: %d buckets of %s, want %d of %s", span(row.length), s.cells, span(s.width), row.cells, span(row.width))
+		}
+		if s.cells > maxBuckets {
+			t.Errorf("%s: %d buckets, want at most %d", span(row.length), s.cells, maxBuckets)
+		}
+		if last := s.cell(boot + row.length); last != s.cells-1 {
+			t.Errorf("%s: the last event is in bucket %d of %d", span(row.length), last, s.cells)
+		}
+	}
+}
+
+func TestRoundUp(t *testing.T) {
+	var got []int64
+	for _, n := range []int64{1, 2, 9, 10, 11, 16, 61, 99, 101, 1_001, 4_600} {
+		got = append(got, roundUp(n))
+	}
+	if diff := cmp.Diff([]int64{1, 2, 9, 10, 15, 20, 65, 100, 150, 1_500, 5_000}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWords(t *testing.T) {
+	got := []string{
+		span(0), span(999_999), span(1_500_000), span(99_940_000), span(250 * millisecond), span(1_250 * millisecond), span(45 * second), span(185 * second),
+		signed(-2 * millisecond), signed(0), number(0), number(999), number(1_000), number(-1_234_567), counted(1, "try"), counted(2, "try"), counted(1_000, "ack"),
+		clock(1_234_567_890), clip(strings.Repeat("é", maxText)), bytesWords(999), bytesWords(1_500), bytesWords(2_500_000),
+	}
+	want := []string{
+		"0 µs", "999 µs", "1.5 ms", "99.9 ms", "250 ms", "1.25 s", "45.0 s", "3 min 5 s",
+		"−2.0 ms", "+0 µs", "0", "999", "1,000", "-1,234,567", "1 try", "2 tries", "1,000 acks",
+		"1.235 s", strings.Repeat("é", maxText), "999 bytes", "1.5 kB", "2.5 MB",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := clip(strings.Repeat("é", maxText+1)); got != strings.Repeat("é", maxText)+"…" {
+		t.Errorf("a long text is cut to %d bytes", len(got))
+	}
+}
