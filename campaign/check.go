@@ -1,0 +1,147 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"pestle/campaign/process"
+	"pestle/checker"
+	"pestle/history"
+	"pestle/history/stream"
+	"pestle/reports"
+	"pestle/scenarios"
+)
+
+// Check judges a saved run again and writes nothing. path is a run directory,
+// or one NDJSON file with a history in merged order, which is judged by what
+// every target promises that keeps publish order.
+//
+// What only the live run could know (that a process died, that it was
+// interrupted) is taken from the directory's verdict.json, where there is one.
+func Check(path string) (Result, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Result{}, fmt.Errorf("check: %w", err)
+	}
+	if !info.IsDir() {
+		return checkFile(path)
+	}
+	plan, err := scenarios.ReadPlan(filepath.Join(path, process.PlanName))
+	if err != nil {
+		return Result{}, fmt.Errorf("check %s: %w", path, err)
+	}
+	run, err := remembered(path, plan)
+	if err != nil {
+		return Result{}, err
+	}
+	events, err := stream.ReadDir(path)
+	if err != nil {
+		return Result{}, err
+	}
+	verdict, err := judge(Config(plan), events)
+	if err != nil {
+		run.HarnessError = err.Error()
+	}
+	return newResult(path, run, verdict, events), nil
+}
+
+// remembered is what verdict.json says of the run.
+func remembered(dir string, plan scenarios.Plan) (reports.Run, error) {
+	run := reports.Run{
+		ID: filepath.Base(dir), Scenario: plan.Scenario, Seed: plan.Seed, PlanHash: plan.Hash(),
+		World: "process", Command: "pestle replay " + dir,
+	}
+	old, err := reports.ReadVerdict(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		run.Partial = true // the harness was killed: the run did not reach its end
+		return run, nil
+	case err != nil:
+		return run, err
+	}
+	run.Command, run.Started, run.Elapsed = old.Command, old.Started, old.Elapsed
+	run.Environment, run.Partial, run.HarnessError = old.Environment, old.Partial, old.HarnessError
+	return run, nil
+}
+
+// checkFile judges a bare history.
+func checkFile(path string) (Result, error) {
+	events, err := stream.ReadFile(path)
+	if err != nil {
+		return Result{}, err
+	}
+	verdict, err := judge(inferred(events), events)
+	run := reports.Run{ID: filepath.Base(path), World: "history", Command: "pestle check " + path}
+	if err != nil {
+		run.HarnessError = err.Error()
+	}
+	return newResult(path, run, verdict, events), nil
+}
+
+// inferred is the configuration that a history alone suggests: the streams
+// and producers it mentions, publish order per partition, at least once.
+func inferred(events []history.Event) checker.Config {
+	const recovery = 5_000_000_000 // ns; the plan would say it
+	c := checker.Config{Order: checker.OrderPartition, Recovery: recovery}
+	producers, streams, kinds := map[string]bool{}, map[string]int{}, map[string]bool{}
+	for _, e := range events {
+		switch e.Ev {
+		case history.Attempt:
+			c.MaxTries = max(c.MaxTries, e.Try)
+			if !producers[e.Src] {
+				producers[e.Src] = true
+				c.Producers = append(c.Producers, e.Src)
+			}
+		case history.Consume:
+			key := e.Topic + ":" + e.Channel
+			i, known := streams[key]
+			if !known {
+				i = len(c.Streams)
+				streams[key] = i
+				c.Streams = append(c.Streams, checker.Stream{Topic: e.Topic, Channel: e.Channel})
+			}
+			if !slices.Contains(c.Streams[i].Consumers, e.Consumer) {
+				c.Streams[i].Consumers = append(c.Streams[i].Consumers, e.Consumer)
+			}
+		case history.Fault:
+			if !kinds[e.What] {
+				kinds[e.What] = true
+				c.FaultKinds = append(c.FaultKinds, e.What)
+			}
+		}
+	}
+	return c
+}
+
+// judge runs the checker over a whole history.
+func judge(config checker.Config, events []history.Event) (checker.Verdict, error) {
+	check := checker.New(config)
+	for _, e := range events {
+		if err := check.Observe(e); err != nil {
+			return check.Verdict(), err
+		}
+	}
+	return check.Verdict(), nil
+}
+
+func newResult(dir string, run reports.Run, verdict checker.Verdict, events []history.Event) Result {
+	return Result{
+		Dir: dir, Run: run, Verdict: verdict, Outcome: run.Outcome(verdict),
+		File: reports.NewVerdictFile(run, verdict, events),
+	}
+}
+
+// Worse returns the outcome that counts over several runs: a violation over a
+// failure of the harness over an inconclusive run over a pass.
+func Worse(a, b reports.Outcome) reports.Outcome {
+	for _, o := range []reports.Outcome{reports.Failed, reports.HarnessError, reports.Inconclusive} {
+		if a == o || b == o {
+			return o
+		}
+	}
+	return reports.Passed
+}

@@ -1,0 +1,61 @@
+package campaign
+
+import (
+	"pestle/checker"
+	"pestle/faults"
+	"pestle/scenarios"
+)
+
+// Config is what the checker has to know of a plan: what the target promises,
+// and what the workload does.
+func Config(plan scenarios.Plan) checker.Config {
+	load := plan.Workload
+	c := checker.Config{
+		Order:       checker.OrderPartition,
+		AtMostOnce:  load.AtMostOnce,
+		MaxTries:    load.Tries,
+		MsgTimeout:  load.MsgTimeout,
+		Recovery:    plan.Phases.Recovery,
+		FaultKinds:  faultKinds(plan.Faults),
+		Required:    plan.Properties,
+		Claims:      plan.Claims,
+		WarmUpFloor: plan.Phases.WarmUpAcks,
+		Unpromised:  map[string]string{},
+	}
+	if plan.Target.Kind == "nsq" {
+		c.Order = checker.OrderNone
+		c.Unpromised["message-ordering"] = "NSQ promises no order"
+	}
+	if load.ConsumeAfterChaos {
+		c.Unpromised["consumer-progress"] = "the plan keeps the consumers away until the drain"
+	}
+	for _, p := range load.Producers {
+		c.Producers = append(c.Producers, p.Name)
+		c.MinSize, c.MaxSize = p.MinSize, p.MaxSize
+	}
+	index := map[string]int{}
+	for _, consumer := range load.Consumers {
+		i, known := index[consumer.Channel]
+		if !known {
+			i = len(c.Streams)
+			index[consumer.Channel] = i
+			c.Streams = append(c.Streams, checker.Stream{Topic: load.Topic, Channel: consumer.Channel})
+		}
+		c.Streams[i].Consumers = append(c.Streams[i].Consumers, consumer.Name)
+	}
+	return c
+}
+
+// faultKinds lists the kinds of the plan's faults, each once, in order of
+// their first appearance.
+func faultKinds(list []faults.Fault) []string {
+	var kinds []string
+	had := map[faults.Kind]bool{}
+	for _, f := range list {
+		if !had[f.Kind] {
+			had[f.Kind] = true
+			kinds = append(kinds, string(f.Kind))
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"pestle/campaign"
+	"pestle/reports"
+	"pestle/scenarios"
+)
+
+// runFlags are what `run` takes; `replay` and `check` share some.
+type runFlags struct {
+	world string
+	seed  string
+	set   []string
+	out   string
+	json  bool
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run SCENARIO",
+		Short: "Run a scenario: start the target, load it, inject faults, judge, report",
+		Long: `Run expands the scenario and the seed into a plan, carries it out, judges the
+recorded history and writes everything into a run directory. Open report.html
+there.
+
+Exit codes: 0 all required properties pass, 1 violation, 2 the harness itself
+failed, 3 inconclusive, 64 wrong usage. Over several seeds the worst counts:
+1, then 2, then 3.`,
+		Example: `  pestle run scenarios/first-light.yaml
+  pestle run scenarios/first-light.yaml --seed 1..20
+  pestle run scenarios/first-light.yaml --set target.durability=memory   # must fail
+  pestle run scenarios/first-light.yaml --json --out /tmp/run | tail -n 1`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			first, last, err := seedRange(f.seed)
+			if err != nil {
+				return err
+			}
+			if f.out != "" && first != last {
+				return errors.New("--out names the directory of one run; with several seeds leave it out")
+			}
+			scenario, err := scenarios.Load(args[0], f.set)
+			if err != nil {
+				return err
+			}
+			if err := checkWorld(f.world, scenario.Worlds); err != nil {
+				return err
+			}
+			worst := reports.Passed
+			for seed := first; ; seed++ {
+				plan, err := scenarios.Expand(scenario, seed)
+				if err != nil {
+					return err
+				}
+				outcome, err := runPlan(cmd, plan, f.out, reproduce(args[0], seed, f.set), f.json)
+				if err != nil {
+					return err
+				}
+				worst = campaign.Worse(worst, outcome)
+				if seed == last || cmd.Context().Err() != nil {
+					return ended(worst)
+				}
+			}
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.world, "world", "", "where to run: process (default: the scenario's first)")
+	flags.StringVar(&f.seed, "seed", "1", "seed of the plan, or a range A..B, run in sequence")
+	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario, as path=value; may be repeated")
+	flags.StringVar(&f.out, "out", "", "run directory (default runs/<scenario>-<seed>-<time>)")
+	flags.BoolVar(&f.json, "json", false, "print the verdict as the last line on standard output, as one JSON object")
+	return cmd
+}
+
+// seedRange reads "7" or "1..20".
+func seedRange(text string) (first, last uint64, err error) {
+	from, to, isRange := strings.Cut(text, "..")
+	if !isRange {
+		to = from
+	}
+	first, err = strconv.ParseUint(from, 10, 64)
+	if err == nil {
+		last, err = strconv.ParseUint(to, 10, 64)
+	}
+	if err != nil || first > last {
+		return 0, 0, fmt.Errorf("--seed %s: want a number, or a range such as 1..20", text)
+	}
+	return first, last, nil
+}
+
+// checkWorld tells a wrong --world.
+func checkWorld(asked string, offered []string) error {
+	if asked == "" {
+		return nil
+	}
+	for _, world := range offered {
+		if world == asked {
+			return nil
+		}
+	}
+	return fmt.Errorf("--world %s: the scenario runs in %s", asked, strings.Join(offered, ", "))
+}
+
+// reproduce is the command that makes the same plan again.
+func reproduce(scenario string, seed uint64, set []string) string {
+	line := fmt.Sprintf("pestle run %s --seed %d", scenario, seed)
+	for _, s := range set {
+		line += " --set " + s
+	}
+	return line
+}
+
+// runPlan runs one plan and tells the people and the machines about it.
+func runPlan(cmd *cobra.Command, plan scenarios.Plan, dir, command string, asJSON bool) (reports.Outcome, error) {
+	if dir == "" {
+		dir = filepath.Join("runs", fmt.Sprintf("%s-%d-%s", plan.Scenario, plan.Seed, time.Now().UTC().Format("20060102-150405.000")))
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return "", harness(fmt.Errorf("find Pestle's own binary: %w", err))
+	}
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return "", harness(fmt.Errorf("resolve %s: %w", dir, err))
+	}
+	show := newDisplay(cmd.ErrOrStderr())
+	show.line("%s, seed %d, plan %s", plan.Scenario, plan.Seed, plan.Hash()[:16])
+	result, err := campaign.Run(cmd.Context(), plan, campaign.Options{
+		Dir: absolute, Command: command, Program: program, Progress: show.progress,
+	})
+	show.done()
+	if errors.Is(err, campaign.ErrInUse) {
+		return "", err
+	}
+	if err != nil {
+		return "", harness(err)
+	}
+	return result.Outcome, tell(cmd, dir, result, asJSON)
+}
+
+// tell prints the summary, and the verdict line when wanted.
+func tell(cmd *cobra.Command, dir string, result campaign.Result, asJSON bool) error {
+	out := cmd.OutOrStdout()
+	summary := out
+	if asJSON {
+		summary = cmd.ErrOrStderr()
+	}
+	if err := reports.Summary(summary, dir, result.Run, result.Verdict, isTerminal(summary)); err != nil {
+		return harness(err)
+	}
+	if !asJSON {
+		return nil
+	}
+	line, err := result.File.Line()
+	if err != nil {
+		return harness(err)
+	}
+	_, err = fmt.Fprintf(out, "%s\n", line)
+	return err
+}
+
+// harness marks an error as a failure of the harness, not of the usage.
+func harness(err error) error { return &exitError{Code: exitHarness, Err: err} }
+
+// ended turns an outcome into the command's error.
+func ended(o reports.Outcome) error {
+	if code := o.ExitCode(); code != exitPass {
+		return &exitError{Code: code}
+	}
+	return nil
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
