@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -34,19 +31,12 @@ func clientCommand(use, short string, run func(context.Context, driver.Options) 
 		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			content, err := os.ReadFile(plan)
-			if err != nil {
-				return &exitError{exitHarness, fmt.Errorf("read plan: %w", err)}
-			}
-			if err := json.Unmarshal(content, &options.Plan); err != nil {
-				return &exitError{exitHarness, fmt.Errorf("read plan %s: %w", plan, err)}
-			}
-			if options.Plan.Schema != scenarios.PlanSchema {
-				return &exitError{exitHarness, fmt.Errorf("read plan %s: schema %d, want %d: plan it again with this pestle",
-					plan, options.Plan.Schema, scenarios.PlanSchema)}
+			var err error
+			if options.Plan, err = scenarios.ReadPlan(plan); err != nil {
+				return &exitError{exitHarness, err}
 			}
 			options.Control = cmd.InOrStdin()
-			if err := run(cmd.Context(), options); err != nil {
+			if err = run(cmd.Context(), options); err != nil {
 				return &exitError{exitHarness, err}
 			}
 			return nil
