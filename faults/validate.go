@@ -2,8 +2,9 @@ package faults
 
 import "fmt"
 
-// MaxFaults is the largest number of faults in one plan.
-const MaxFaults = 10_000
+// MaxFaults is the largest number of faults in one plan. Drawing and scheduling
+// compare faults with one another; this keeps them quick.
+const MaxFaults = 1000
 
 // Validate says what is wrong with the faults and quiet windows of a plan
 // whose chaos is that long, or nil. A plan that passes can be scheduled; that

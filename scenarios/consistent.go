@@ -140,6 +140,13 @@ func (s Scenario) judgementFits() error {
 }
 
 func (s Scenario) faultsFit() error {
+	total := int64(0)
+	for _, f := range s.faults {
+		total += f.times.hi
+	}
+	if total > faults.MaxFaults {
+		return s.contradiction("faults", "happen up to %d times together; a plan holds %d", total, faults.MaxFaults)
+	}
 	for i, f := range s.faults {
 		if err := s.faultFits(i, f); err != nil {
 			return err

@@ -2,6 +2,8 @@
 
 package scenarios
 
+import "pestle/faults"
+
 // The bounds of a plan; the loader's key table and Plan.Validate share them.
 // Times are nanoseconds.
 const (
@@ -46,6 +48,6 @@ const (
 	maxDrain      = hour
 
 	maxFaultLines = 100
-	maxTimes      = 1000 // of one fault line
+	maxTimes      = faults.MaxFaults // of one fault line
 	maxAfterCount = 1_000_000_000
 )

@@ -172,7 +172,7 @@ func convert(n ast.Node, place func(line, column int) string, depth int) (*node,
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		return &node{text: n.GetToken().Value, number: true, where: where}, nil
 	case *ast.NullNode:
-		return nil, fmt.Errorf("%s: no value; leave the key out to get its default", where)
+		return nil, fmt.Errorf("%s: no value", where)
 	}
 	return nil, fmt.Errorf("%s: anchors, aliases, tags and merge keys are not for scenarios; write the value out", where)
 }
@@ -184,6 +184,9 @@ func convertMapping(values []*ast.MappingValueNode, where string, place func(lin
 		name, ok := v.Key.(*ast.StringNode)
 		if !ok {
 			return nil, fmt.Errorf("%s: a key has to be a plain word", at)
+		}
+		if _, empty := v.Value.(*ast.NullNode); empty {
+			return nil, fmt.Errorf("%s: key %q has no value; leave it out to get its default", at, name.Value)
 		}
 		value, err := convert(v.Value, place, depth-1)
 		if err != nil {

@@ -24,18 +24,35 @@ type hold struct {
 // one, with those that wait for it, is over faults.Settle before the next quiet
 // window, and no process is under two faults at once. The n faults of a line
 // are spread: each has its n-th part of the time that is not quiet.
+//
+// Where drawn times leave no room for all of them, they are packed without
+// gaps instead.
 func (s Scenario) place(seed uint64, all []*occurrence, quiet []Quiet) error {
 	open := outside(quiet, s.phases.chaos)
+	timed := longestFirst(all)
+	spread := func(o *occurrence, taken []hold) (int64, bool) { return o.moment(seed, open, taken) }
+	if placeAll(timed, spread) == nil {
+		return nil
+	}
+	packed := func(o *occurrence, taken []hold) (int64, bool) { return firstFree(open, o.holds(), taken) }
+	if o := placeAll(timed, packed); o != nil {
+		return s.contradiction("phases.chaos", "of %s is too short: %s needs %s with its %s to settle and finds no place outside the quiet windows; make chaos longer, or ask for fewer or shorter faults",
+			formatDuration(s.phases.chaos), s.describe(o), formatDuration(reach(o.holds())), formatDuration(faults.Settle))
+	}
+	return nil
+}
+
+// placeAll gives each fault the moment that choose finds beside those before
+// it. It returns the first for which there is none.
+func placeAll(timed []*occurrence, choose func(o *occurrence, taken []hold) (int64, bool)) *occurrence {
 	var taken []hold
-	for _, o := range longestFirst(all) {
-		holds := o.holds()
-		at, ok := o.moment(seed, open, holds, taken)
+	for _, o := range timed {
+		at, ok := choose(o, taken)
 		if !ok {
-			return s.contradiction("phases.chaos", "of %s is too short: %s needs %s with its %s to settle and finds no place outside the quiet windows; make chaos longer, or ask for fewer or shorter faults",
-				formatDuration(s.phases.chaos), s.describe(o), formatDuration(reach(holds)), formatDuration(faults.Settle))
+			return o
 		}
 		o.fault.Anchor.At = at
-		for _, h := range holds {
+		for _, h := range o.holds() {
 			taken = append(taken, hold{h.target, faults.Window{From: at + h.during.From, To: at + h.during.To}})
 		}
 	}
@@ -102,7 +119,8 @@ func reach(holds []hold) int64 {
 }
 
 // moment draws a start for the fault.
-func (o *occurrence) moment(seed uint64, open []faults.Window, holds, taken []hold) (int64, bool) {
+func (o *occurrence) moment(seed uint64, open []faults.Window, taken []hold) (int64, bool) {
+	holds := o.holds()
 	length := reach(holds)
 	room := int64(0) // number of milliseconds a start can be drawn of
 	for _, w := range open {
@@ -122,7 +140,7 @@ func (o *occurrence) moment(seed uint64, open []faults.Window, holds, taken []ho
 			return at, true
 		}
 	}
-	return firstFree(open, length, holds, taken)
+	return firstFree(open, holds, taken)
 }
 
 // starts counts the moments, in milliseconds, at which something so long can
@@ -160,7 +178,8 @@ func free(at int64, holds, taken []hold) bool {
 
 // firstFree returns the earliest free start. If there is any, there is one at
 // the beginning of a window or right behind something taken.
-func firstFree(open []faults.Window, length int64, holds, taken []hold) (int64, bool) {
+func firstFree(open []faults.Window, holds, taken []hold) (int64, bool) {
+	length := reach(holds)
 	var candidates []int64
 	for _, w := range open {
 		candidates = append(candidates, w.From)

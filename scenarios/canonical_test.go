@@ -1,0 +1,137 @@
+package scenarios
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func firstLight(t testing.TB) Plan { return expand(t, load(t, "first-light.yaml"), 1) }
+
+func TestCanonicalBytesAreWhatSha256sumSees(t *testing.T) {
+	p := firstLight(t)
+	path := filepath.Join(t.TempDir(), "plan.json")
+	if err := WritePlan(path, p); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasSuffix(data, []byte("}\n")) || bytes.Count(data, []byte("\n")) != 1 {
+		t.Errorf("not one line: %q", data)
+	}
+	sum := sha256.Sum256(data)
+	if got := hex.EncodeToString(sum[:]); got != p.Hash() || got[:16] != p.ShortHash() {
+		t.Errorf("file %s, plan %s, short %s", got, p.Hash(), p.ShortHash())
+	}
+	back, err := ReadPlan(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(p, back); diff != "" {
+		t.Errorf("read back:\n%s", diff)
+	}
+}
+
+// TestOrderAndSpaceDoNotName: a plan somebody formatted is the same plan.
+func TestOrderAndSpaceDoNotName(t *testing.T) {
+	p := firstLight(t)
+	spaced := bytes.ReplaceAll(p.Canonical(), []byte(`,"`), []byte(",\n  \""))
+	moved := bytes.Replace(spaced, []byte(`"schema":1,`), nil, 1)
+	moved = bytes.Replace(moved, []byte(`{"claims"`), []byte(`{"schema":1,"claims"`), 1)
+	for _, data := range [][]byte{spaced, moved} {
+		back, err := ParsePlan(data)
+		if err != nil || back.Hash() != p.Hash() {
+			t.Errorf("hash %s, error %v; want %s", back.Hash(), err, p.Hash())
+		}
+	}
+}
+
+// TestSeedsAreNotRounded: 64 bits do not fit into a float.
+func TestSeedsAreNotRounded(t *testing.T) {
+	p := firstLight(t)
+	p.Seed = 1<<64 - 1
+	back, err := ParsePlan(p.Canonical())
+	if err != nil || back.Seed != p.Seed {
+		t.Errorf("seed %d became %d, error %v", p.Seed, back.Seed, err)
+	}
+}
+
+func TestWrongPlans(t *testing.T) {
+	good := string(firstLight(t).Canonical())
+	for _, c := range []struct{ name, old, new, want string }{
+		{"not JSON", good, "plan", "plan: invalid character 'p' looking for beginning of value"},
+		{"cut off", good, good[:100], "plan: unexpected end of JSON input"},
+		{"other schema", `"schema":1`, `"schema":2`, "plan has schema 2, this program reads schema 1: make the plan again with pestle plan"},
+		{"no schema", `"schema":1,`, ``, "plan has schema 0, this program reads schema 1: make the plan again with pestle plan"},
+		{"unknown key", `"seed":1,`, `"seed":1,"sed":2,`, `plan: json: unknown field "sed"`},
+		{"fraction", `"chaos":40000000000`, `"chaos":40.5`, "plan: json: cannot unmarshal number 40.5 into Go struct field Phases.phases.chaos of type int64"},
+		{"two plans", "\n", "\n{}", "plan: invalid character '{' after top-level value"},
+
+		{"name", `"scenario":"first-light"`, `"scenario":"../x"`, `plan: scenario "../x" is no name of 1..64 of a-z, 0-9 and -`},
+		{"target", `"kind":"pestle"`, `"kind":"kafka"`, `plan: target: kind "kafka" is neither pestle nor nsq`},
+		{"durability", `"durability":"fsync"`, `"durability":"hope"`, `plan: target: durability "hope" is neither fsync nor memory`},
+		{"flags", `"kind":"pestle"`, `"flags":["x"],"kind":"pestle"`, `plan: target: flag "x" does not start with - or has more than 256 bytes`},
+		{"topic", `"topic":"orders"`, `"topic":""`, `plan: workload: topic "" is no NSQ name`},
+		{"tries", `"tries":4`, `"tries":0`, "plan: workload: tries is 0, allowed is 1..100"},
+		{"at most once", `"at_most_once":false`, `"at_most_once":true`, "plan: workload: tries is 4; at most once means 1"},
+		{"lease", `"msg_timeout":5000000000`, `"msg_timeout":5`, "plan: workload: msg_timeout is 5, allowed is 1000000000..900000000000"},
+		{"producer", `"name":"producer-2"`, `"name":"producer-1"`, `plan: workload: producer 2: name is "producer-1", not producer-2`},
+		{"sizes", `"min_size":100`, `"min_size":1100`, "plan: workload: producer 1: max_size is 1099, allowed is 1100..900000"},
+		{"interval", `"interval":12500000`, `"interval":0`, "plan: workload: producer 1: interval is 0, allowed is 100000..1000000000"},
+		{"consumer", `"name":"consumer-shared-2"`, `"name":"consumer-shared-1"`, "plan: workload: consumer 3: a second consumer-shared-1"},
+		{"consumer of another channel", `"name":"consumer-shared-2"`, `"name":"consumer-other-2"`, `plan: workload: consumer 3: name "consumer-other-2" is not consumer-<channel>-<n> of channel "shared"`},
+		{"ready count", `"in_flight":10`, `"in_flight":0`, "plan: workload: consumer 2: in_flight is 0, allowed is 1..2500"},
+		{"warm-up", `"warm_up_acks":200`, `"warm_up_acks":-1`, "plan: phases: warm_up_acks is -1, allowed is 0..1000000"},
+		{"quiet window", `{"from":30000000000`, `{"from":10000000000`, "plan: quiet window 2 (10000000000..35000000000 ns) is not after the one before it and inside the chaos of 40000000000 ns"},
+		{"fault ref", `"ref":2,`, `"ref":3,`, "plan: fault 2 has ref 3; refs count from 1 in order"},
+		{"fault kind", `"kind":"stop"`, `"kind":"burn"`, `plan: fault 4: unknown kind "burn"`},
+		{"fault target", `"target":"producer-1"`, `"target":"producer-9"`, "plan: fault 6: no process is named \"producer-9\"; there are broker-1, producer-1, producer-2, producer-3, consumer-ordered-1, consumer-shared-1, consumer-shared-2"},
+		{"property", `"no-data-loss"`, `"no-data-lost"`, `plan: properties: unknown name "no-data-lost"; did you mean "no-data-loss"?`},
+		{"claim", `"unknown-later-seen"`, `"duplicate-consumed"`, `plan: claims: duplicate-consumed stands there twice`},
+		{"running target", `"durability":"fsync","kind":"pestle"`, `"address":"a:1","http":"a:2","kind":"nsq"`, "plan: target a:1 is not started by Pestle and gets no faults, but the plan has 17"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !strings.Contains(good, c.old) {
+				t.Fatalf("the plan of first-light has no %s", c.old)
+			}
+			_, err := ParsePlan([]byte(strings.Replace(good, c.old, c.new, 1)))
+			expectError(t, err, c.want)
+		})
+	}
+}
+
+func TestReadPlanNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plan.json")
+	_, err := ReadPlan(path)
+	expectError(t, err, "read plan: open "+path+": no such file or directory")
+	if err := os.WriteFile(path, []byte(`{"schema":7}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = ReadPlan(path)
+	expectError(t, err, path+": plan has schema 7, this program reads schema 1: make the plan again with pestle plan")
+}
+
+func FuzzParsePlan(f *testing.F) {
+	f.Add(firstLight(f).Canonical())
+	f.Add([]byte(`{"schema":1}`))
+	f.Add([]byte(`{"schema":1,"faults":[{"ref":1}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := ParsePlan(data)
+		if err != nil {
+			return
+		}
+		back, err := ParsePlan(p.Canonical())
+		if err != nil || back.Hash() != p.Hash() {
+			t.Errorf("a plan does not survive its own bytes: %v\n%s", err, p.Canonical())
+		}
+		_ = p.Timetable()
+	})
+}

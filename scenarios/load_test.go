@@ -1,0 +1,276 @@
+package scenarios
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// smallest is a scenario with nothing but the keys that have no default.
+const smallest = `name: small
+workload:
+  channels: [{name: all}]
+phases: {chaos: 40s, quiet: {every: 15s, for: 5s}}
+`
+
+// with returns the smallest scenario with its n-th line replaced.
+func with(n int, line string) string {
+	lines := strings.Split(smallest, "\n")
+	lines[n-1] = line
+	return strings.Join(lines, "\n")
+}
+
+func TestMistakesInAFile(t *testing.T) {
+	const top = "name, about, worlds, target, workload, phases, faults, properties, claims"
+	for _, c := range []struct{ name, source, want string }{
+		// Keys.
+		{"key", smallest + "fault: []\n", `5:1: unknown key "fault" in the scenario; did you mean "faults"? allowed: ` + top},
+		{"key far from any", smallest + "zzzzzzzz: 1\n", `5:1: unknown key "zzzzzzzz" in the scenario; allowed: ` + top},
+		{"key further in", with(2, "workload:\n  send: {timout: 2s}"), `3:10: unknown key "timout" in workload.send; did you mean "timeout"? allowed: timeout, tries, backoff`},
+		{"key in a list", with(3, "  channels: [{name: all, inflight: 3}]"), `3:26: unknown key "inflight" in workload.channels.0; did you mean "in_flight"? allowed: name, consumers, in_flight, requeue, requeue_delay`},
+		{"key twice", smallest + "name: other\n", `5:1: key "name" stands twice in the scenario, first at s.yaml:1:1`},
+		{"key missing", with(1, ""), `2:1: key "name" is missing in the scenario; write 1 to 64 of a-z, 0-9 and '-', beginning with a letter`},
+		{"key missing in a list", smallest + "faults:\n  - {target: broker, for: 1s}\n", `6:6: key "kind" is missing in faults.0; write one of kill, stop, pause`},
+		{"key without value", smallest + "about:\n", `5:1: key "about" has no value; leave it out to get its default`},
+		{"key that is no word", smallest + "1: x\n", `5:1: a key has to be a plain word`},
+
+		// Types.
+		{"list for a mapping", with(4, "phases: [40s]"), `4:9: phases is a list; write a mapping of keys`},
+		{"mapping for a list", smallest + "faults: {kind: kill}\n", `5:10: faults is a mapping; write a list of mappings`},
+		{"text in a list of mappings", smallest + "faults: [kill]\n", `5:10: faults.0 is "kill"; write a mapping of keys`},
+		{"list for a text", with(1, "name: [a]"), `1:7: name is a list; write 1 to 64 of a-z, 0-9 and '-', beginning with a letter`},
+		{"number for a text", with(1, "name: 12"), `1:7: name is 12, which YAML takes for a number or truth value; write it in quotes`},
+		{"text for a number", with(2, "workload:\n  producers: {count: '3'}"), `3:22: workload.producers.count is a text; write the number without quotes`},
+		{"fraction for a number", with(2, "workload:\n  producers: {count: 1.5}"), `3:22: workload.producers.count is "1.5"; write a whole number, 1..64`},
+		{"negative number", with(2, "workload:\n  producers: {count: -1}"), `3:22: workload.producers.count is "-1"; write a whole number, 1..64`},
+		{"text for a list", smallest + "worlds: process\n", `5:9: worlds is "process"; write a list of process`},
+
+		// Units.
+		{"duration without unit", with(4, "phases: {chaos: 40}"), `4:17: phases.chaos is "40"; write a whole number with its unit us, ms, s, m or h such as 300ms, 1s..24h`},
+		{"duration with another unit", with(4, "phases: {chaos: 40sec}"), `4:17: phases.chaos is "40sec"; write a whole number with its unit us, ms, s, m or h such as 300ms, 1s..24h`},
+		{"range for a single duration", with(4, "phases: {chaos: 40s..50s}"), `4:17: phases.chaos is "40s..50s"; write a whole number with its unit us, ms, s, m or h such as 300ms, 1s..24h`},
+		{"range with one unit", smallest + "faults:\n  - {kind: kill, target: broker, for: 100..200ms}\n", `6:39: faults.0.for is "100..200ms"; write a whole number with its unit us, ms, s, m or h such as 300ms or a range such as 300ms..2s, 0s..10m`},
+		{"rate without unit", with(2, "workload:\n  producers: {rate: 80}"), `3:21: workload.producers.rate is "80"; write whole messages per second such as 80/s, 1/s..10000/s`},
+		{"share without percent", with(3, "  channels: [{name: all, requeue: 1}]"), `3:35: workload.channels.0.requeue is "1"; write a percentage such as 1% or 0.5%, 0%..50%`},
+		{"share finer than permille", with(3, "  channels: [{name: all, requeue: 0.25%}]"), `3:35: workload.channels.0.requeue is "0.25%"; write a percentage such as 1% or 0.5%, 0%..50%`},
+
+		// Ranges.
+		{"number too large", with(2, "workload:\n  producers: {count: 65}"), `3:22: workload.producers.count is 65; allowed: 1..64`},
+		{"duration too short", with(2, "workload:\n  msg_timeout: 999ms"), `3:16: workload.msg_timeout is 999ms; allowed: 1s..15m`},
+		{"duration too long to count", with(4, "phases: {chaos: 999999999999999h}"), `4:17: phases.chaos is "999999999999999h"; write a whole number with its unit us, ms, s, m or h such as 300ms, 1s..24h`},
+		{"one end out of range", with(2, "workload:\n  payload: 0..100"), `3:12: workload.payload is 0..100; allowed: 1..900000`},
+		{"range upside down", with(2, "workload:\n  payload: 100..1"), `3:12: workload.payload is 100..1, a range that ends before it begins`},
+		{"list too short", with(3, "  channels: []"), `3:13: workload.channels has 0 items; allowed: 1..16`},
+		{"empty choice", smallest + "properties: []\n", `5:13: properties has 0 items; allowed: 1..7`},
+
+		// Names.
+		{"choice", smallest + "target: {kind: pestel}\n", `5:16: target.kind is "pestel"; did you mean "pestle"? allowed: pestle, nsq`},
+		{"choice in a list", smallest + "claims: [unknown-later-sen]\n", `5:10: claims: unknown "unknown-later-sen"; did you mean "unknown-later-seen"? allowed: ` + strings.Join(keyChoices("claims"), ", ")},
+		{"choice twice", smallest + "worlds: [process, process]\n", `5:9: worlds has 2 items; allowed: 1..1`},
+		{"property twice", smallest + "properties: [no-data-loss, no-data-loss]\n", `5:28: properties: "no-data-loss" stands there twice`},
+		{"scenario name", with(1, "name: First Light"), `1:7: name is "First Light"; write 1 to 64 of a-z, 0-9 and '-', beginning with a letter`},
+		{"topic", with(2, "workload:\n  topic: a/b"), `3:10: workload.topic is "a/b"; write 1 to 64 letters, digits, '.', '_' and '-'`},
+		{"flag", smallest + "target: {kind: nsq, flags: [sync-every=1]}\n", `5:29: target.flags is "sync-every=1"; write a list of flags such as --sync-every=1`},
+		{"address", smallest + "target: {kind: nsq, address: localhost}\n", `5:30: target.address is "localhost"; write host:port`},
+
+		// YAML.
+		{"empty file", "", `1:1: nothing there`},
+		{"comment only", "# nothing\n", `1:1: nothing there`},
+		{"no mapping", "- a\n", `1:1: a scenario is a mapping of keys such as name, workload and faults`},
+		{"syntax", "name: [a\n", `1:7: no valid YAML: sequence end token ']' not found`},
+		{"anchor", with(1, "name: &n small\nabout: *n"), `1:7: anchors, aliases, tags and merge keys are not for scenarios; write the value out`},
+		{"tag", with(1, "name: !!str small"), `1:7: anchors, aliases, tags and merge keys are not for scenarios; write the value out`},
+		{"two documents", smallest + "---\nname: other\n", `6:5: a second YAML document; a scenario is one`},
+		{"too deep", "a: " + strings.Repeat("[", 20) + strings.Repeat("]", 20), `1:19: nested deeper than any key`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("s.yaml", []byte(c.source), nil)
+			expectError(t, err, "s.yaml:"+c.want)
+		})
+	}
+}
+
+func TestContradictionsInAFile(t *testing.T) {
+	fault := func(lines ...string) string {
+		return smallest + "faults:\n  - " + strings.Join(lines, "\n  - ") + "\n"
+	}
+	const freeze = "{name: freeze, kind: pause, target: broker, for: 1s}"
+	for _, c := range []struct{ name, source, want string }{
+		{"durability of nsqd", smallest + "target: {kind: nsq, durability: fsync}\n", `5:33: target.durability is for kind pestle; nsqd is set by target.flags`},
+		{"address of pestle", smallest + "target: {address: \"localhost:4150\"}\n", `5:19: target.address is for kind nsq`},
+		{"http of pestle", smallest + "target: {http: \"localhost:4151\"}\n", `5:16: target.http is for kind nsq`},
+		{"address alone", smallest + "target: {kind: nsq, address: \"localhost:4150\"}\n", `5:30: target.address needs target.http beside it: the drain is proven by nsqd's statistics`},
+		{"http alone", smallest + "target: {kind: nsq, http: \"localhost:4151\"}\n", `5:27: target.http needs target.address beside it`},
+		{"flags of a running nsqd", smallest + "target: {kind: nsq, address: \"a:1\", http: \"a:2\", flags: [-x]}\n", `5:57: target.flags are for an nsqd that Pestle starts; the one at target.address runs already`},
+		{"faults of a running nsqd", fault(freeze) + "target: {kind: nsq, address: \"a:1\", http: \"a:2\"}\n", `6:3: faults cannot be: Pestle does not touch the nsqd at target.address; leave target.address out to have one started`},
+
+		{"channel twice", with(3, "  channels: [{name: a}, {name: a}]"), `3:32: workload.channels.1.name is a like that of an earlier channel`},
+		{"retries at most once", with(2, "workload:\n  delivery: at-most-once\n  send: {tries: 2}"), `4:17: workload.send.tries is 2, but at-most-once never sends a message twice; leave it out`},
+		{"warm-up out of reach", with(4, "phases: {warm_up: {acks: 501}, chaos: 40s, quiet: {every: 15s, for: 5s}}"), `4:26: phases.warm_up.acks is 501, but 1 producers at 50/s send only 500 messages in 10s`},
+		{"drain shorter than the tries", with(4, "phases: {drain: 4s, chaos: 40s, quiet: {every: 15s, for: 5s}}"), `4:17: phases.drain is 4s, but a producer may need 4350ms to resolve its open sends (tries, timeout and backoff of workload.send)`},
+
+		{"quiet without end", with(4, "phases: {chaos: 40s, quiet: {every: 5s, for: 5s}}"), `4:46: phases.quiet.for is 5s, but a window begins every 5s; make it shorter`},
+		{"recovery longer than quiet", with(4, "phases: {chaos: 40s, quiet: {every: 15s, for: 5s}, recovery: 5s}"), `4:62: phases.recovery is 5s, but a quiet window lasts only 5s: nothing could be judged in it`},
+		{"no quiet window", with(4, "phases: {chaos: 19s, quiet: {every: 15s, for: 5s}}"), `4:17: phases.chaos is 19s and ends before the first quiet window (15s to 20s), where the progress properties are judged; make it longer, make phases.quiet.every shorter or leave those properties out`},
+
+		{"progress without consumers", with(2, "workload:\n  consume: after-chaos"), `1:1: properties contain consumer-progress, but with workload.consume: after-chaos nothing is consumed in a quiet window; list the other properties`},
+		{"claim without consumers", with(2, "workload:\n  consume: after-chaos") + "properties: [no-data-loss]\nclaims: [consumer-resumed-after-kill]\n", `7:9: claims contain consumer-resumed-after-kill, but with workload.consume: after-chaos no consumer runs while faults are active`},
+		{"claim of retries at most once", with(2, "workload:\n  delivery: at-most-once") + "claims: [retried-failed-send]\n", `6:9: claims contain retried-failed-send, but with at-most-once nothing is sent twice`},
+
+		{"too many", fault("{kind: kill, target: broker, times: 500, for: 1s}", "{kind: stop, target: broker, times: 1..501, for: 1s}"), `6:3: faults happen up to 1001 times together; a plan holds 1000`},
+		{"length of a kind", fault("{kind: pause, target: broker, for: 5ms..20ms}"), `6:40: faults.0.for is 5ms..20ms; allowed for a pause: 10ms..10m`},
+		{"target", fault("{kind: kill, target: brokr, for: 1s}"), `6:26: faults.0.target is "brokr"; did you mean "broker"? allowed: broker, producer, consumer, consumer-all, broker-1, producer-1, consumer-all-1`},
+		{"target that is not there", fault("{kind: kill, target: producer-2, for: 1s}"), `6:26: faults.0.target is "producer-2"; did you mean "producer-1"? allowed: broker, producer, consumer, consumer-all, broker-1, producer-1, consumer-all-1`},
+		{"target that does not run", with(2, "workload:\n  consume: after-chaos") + "properties: [no-data-loss]\nfaults: [{kind: kill, target: consumer-all-1, for: 1s}]\n", `7:31: faults.0.target is consumer-all-1, but with workload.consume: after-chaos no consumer runs while faults are active`},
+		{"line name twice", fault(freeze, freeze), `7:12: faults.1.name is freeze like that of faults.0`},
+		{"two triggers", fault("{kind: kill, target: broker, for: 1s, after: {acks: 1, attempts: 1}}"), `6:51: faults.0.after has 2 of acks, attempts and fault; write exactly one`},
+		{"no trigger", fault("{kind: kill, target: broker, for: 1s, after: {delay: 1s}}"), `6:51: faults.0.after has 0 of acks, attempts and fault; write exactly one`},
+		{"acks out of reach", fault("{kind: kill, target: broker, for: 1s, after: {acks: 10..2001}}"), `6:57: faults.0.after.acks is up to 2001, but chaos of 40s sees 2000 acks at most`},
+		{"attempts out of reach", fault("{kind: kill, target: broker, for: 1s, after: {attempts: 8001}}"), `6:61: faults.0.after.attempts is up to 8001, but chaos of 40s sees 8000 attempts at most`},
+		{"trigger unknown", fault(freeze, "{kind: kill, target: producer, for: 1s, after: {fault: freez}}"), `7:60: faults.1.after.fault is "freez", but no line has that name; did you mean "freeze"?`},
+		{"trigger itself", fault("{name: a, kind: kill, target: producer, for: 1s, after: {fault: a}}"), `6:69: faults.0.after.fault is the line itself`},
+		{"trigger chain", fault(freeze, "{name: a, kind: kill, target: producer, for: 1s, after: {fault: freeze}}", "{kind: kill, target: consumer, for: 1s, after: {fault: a}}"), `8:60: faults.2.after.fault is a, which waits for a fault itself; chains are not allowed`},
+		{"trigger too rare", fault(freeze, "{kind: kill, target: producer, times: 1..2, for: 1s, after: {fault: freeze}}"), `7:43: faults.1.times is up to 2, but freeze happens only 1 times for sure`},
+		{"trigger on the same target", fault(freeze, "{kind: kill, target: broker-1, for: 1s, after: {fault: freeze}}"), `7:26: faults.1.target is broker-1, but freeze holds that process then; name another`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("s.yaml", []byte(c.source), nil)
+			expectError(t, err, "s.yaml:"+c.want)
+		})
+	}
+}
+
+func TestSettings(t *testing.T) {
+	const source = smallest + "faults:\n  - {kind: kill, target: broker, times: 2, for: 1s}\n"
+	for _, c := range []struct {
+		setting string
+		want    string // error, or
+		check   func(Scenario) bool
+	}{
+		{setting: "target.durability=memory", check: func(s Scenario) bool { return s.Target.Durability == "memory" }},
+		{setting: "workload.topic=a=b", want: `workload.topic is "a=b"; write 1 to 64 letters, digits, '.', '_' and '-'`},
+		{setting: "workload.producers.count=3", check: func(s Scenario) bool { return s.workload.producers == 3 }},
+		{setting: "faults.0.times=3..4", check: func(s Scenario) bool { return s.faults[0].times == span{3, 4} }},
+		{setting: "phases.quiet={every: 10s, for: 4s}", check: func(s Scenario) bool { return s.phases.quietEvery == 10*second }},
+		{setting: "faults=[]", check: func(s Scenario) bool { return len(s.faults) == 0 }},
+		{setting: "claims=[duplicate-consumed]", check: func(s Scenario) bool { return len(s.claims) == 1 }},
+
+		{setting: "target.durability=memroy", want: `target.durability is "memroy"; did you mean "memory"? allowed: fsync, memory`},
+		{setting: "traget.durability=memory", want: `unknown key "traget" in the scenario; did you mean "target"? allowed: name, about, worlds, target, workload, phases, faults, properties, claims`},
+		{setting: "target.durabilty=memory", want: `unknown key "durabilty" in target; did you mean "durability"? allowed: kind, durability, flags, address, http`},
+		{setting: "phases.recovery=6s", want: `phases.recovery is 6s, but a quiet window lasts only 5s: nothing could be judged in it`},
+		{setting: "faults.1.times=3", want: `faults is a list with 1 items; "1" is none of 0..0`},
+		{setting: "faults.first.times=3", want: `faults is a list with 1 items; "first" is none of 0..0`},
+		{setting: "name.first=x", want: `name is a value and has no key "first"`},
+		{setting: "phases.chaos", want: `write --set path=value, such as --set target.durability=memory`},
+		{setting: "=40s", want: `write --set path=value, such as --set target.durability=memory`},
+		{setting: "phases.chaos=", want: `nothing there`},
+		{setting: "phases.chaos=[", want: `no valid YAML: sequence end token ']' not found`},
+		{setting: strings.Repeat("a.", 20) + "b=1", want: `the path is longer than any key`},
+	} {
+		t.Run(c.setting, func(t *testing.T) {
+			s, err := Parse("s.yaml", []byte(source), []string{c.setting})
+			if c.want != "" {
+				expectError(t, err, "--set "+c.setting+": "+c.want)
+				return
+			}
+			if err != nil || !c.check(s) {
+				t.Errorf("scenario %+v, error %v", s, err)
+			}
+		})
+	}
+}
+
+func TestLaterSettingsWin(t *testing.T) {
+	s, err := Parse("s.yaml", []byte(smallest), []string{"workload.topic=a", "workload.topic=b"})
+	if err != nil || s.workload.topic != "b" {
+		t.Errorf("topic %q, error %v", s.workload.topic, err)
+	}
+}
+
+// TestLoadFindsAScenarioByName: a path is a path, a bare name is looked for in
+// the folder scenarios.
+func TestLoadFindsAScenarioByName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll(filepath.Join("scenarios", "targets"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"own.yaml", "scenarios/small.yaml", "scenarios/targets/nsq.yaml"} {
+		if err := os.WriteFile(file, []byte(smallest), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, word := range []string{"own.yaml", "small", "scenarios/small.yaml", "targets/nsq"} {
+		if _, err := Load(word, nil); err != nil {
+			t.Errorf("%s: %v", word, err)
+		}
+	}
+	_, err := Load("other", nil)
+	expectError(t, err, "read scenario: open other: no such file or directory")
+	_, err = Load("scenarios/other.yaml", nil)
+	expectError(t, err, "read scenario: open scenarios/other.yaml: no such file or directory")
+}
+
+func TestLoadRefusesAHugeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "huge.yaml")
+	if err := os.WriteFile(path, []byte(strings.Repeat("#", MaxScenario+1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(path, nil)
+	expectError(t, err, "read scenario: "+path+" has more than 1048576 bytes")
+}
+
+func FuzzParse(f *testing.F) {
+	for _, file := range shipped(f) {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(source)
+	}
+	f.Add([]byte(smallest))
+	f.Add([]byte("a: &b [*b]\n? {c: d}\n: - e\n  - |\n   f\n"))
+	f.Fuzz(func(t *testing.T, source []byte) {
+		s, err := Parse("s.yaml", source, nil)
+		if err != nil {
+			if strings.ContainsRune(err.Error(), '\n') {
+				t.Errorf("error with more than one line: %q", err)
+			}
+			return
+		}
+		p, err := Expand(s, 1)
+		if err != nil {
+			return // the faults do not fit
+		}
+		if err := p.Validate(); err != nil {
+			t.Errorf("a plan that its own check refuses: %v", err)
+		}
+	})
+}
+
+// shipped lists the scenarios of this folder.
+func shipped(t testing.TB) []string {
+	t.Helper()
+	var files []string
+	for _, pattern := range []string{"*.yaml", "targets/*.yaml"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	return files
+}
+
+func keyChoices(path string) []string { return mustKey(path).choices }
+
+func expectError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error; want %s", want)
+	}
+	if err.Error() != want {
+		t.Errorf("error\n got %s\nwant %s", err, want)
+	}
+}
