@@ -90,6 +90,7 @@ func TestWrongPlans(t *testing.T) {
 		{"consumer of another channel", `"name":"consumer-shared-2"`, `"name":"consumer-other-2"`, `plan: workload: consumer 3: name "consumer-other-2" is not consumer-<channel>-<n> of channel "shared"`},
 		{"ready count", `"in_flight":10`, `"in_flight":0`, "plan: workload: consumer 2: in_flight is 0, allowed is 1..2500"},
 		{"warm-up", `"warm_up_acks":200`, `"warm_up_acks":-1`, "plan: phases: warm_up_acks is -1, allowed is 0..1000000"},
+		{"drain", `"tries":4`, `"tries":100`, "plan: phases: drain_within is 15000000000, shorter than the tries of one message may take"},
 		{"quiet window", `{"from":30000000000`, `{"from":10000000000`, "plan: quiet window 2 (10000000000..35000000000 ns) is not after the one before it and inside the chaos of 40000000000 ns"},
 		{"fault ref", `"ref":2,`, `"ref":3,`, "plan: fault 2 has ref 3; refs count from 1 in order"},
 		{"fault kind", `"kind":"stop"`, `"kind":"burn"`, `plan: fault 4: unknown kind "burn"`},

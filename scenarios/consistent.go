@@ -79,7 +79,7 @@ func (s Scenario) workloadFits() error {
 	if can := w.acksWithin(p.warmUpWithin); p.warmUpAcks > can {
 		return s.contradiction("phases.warm_up.acks", "is %d, but %d producers at %d/s send only %d messages in %s", p.warmUpAcks, w.producers, w.rate, can, formatDuration(p.warmUpWithin))
 	}
-	if need := w.resolving(); p.drain < need {
+	if need := resolving(w.tries, w.timeout, w.backoff); p.drain < need {
 		return s.contradiction("phases.drain", "is %s, but a producer may need %s to resolve its open sends (tries, timeout and backoff of workload.send)", formatDuration(p.drain), formatDuration(need))
 	}
 	return nil
@@ -90,11 +90,12 @@ func (w workload) acksWithin(length int64) int64 {
 	return int64(w.producers) * w.rate * (length / millisecond) / 1000
 }
 
-// resolving is how long the outcome of a message can stay open at most.
-func (w workload) resolving() int64 {
-	total, backoff := w.timeout, w.backoff
-	for range w.tries - 1 {
-		total += w.timeout + backoff
+// resolving is how long the outcome of a message can stay open at most; beyond
+// an hour the exact length does not matter.
+func resolving(tries int, timeout, backoff int64) int64 {
+	total := timeout
+	for range tries - 1 {
+		total += timeout + backoff
 		if total > hour {
 			return total
 		}

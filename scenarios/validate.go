@@ -28,6 +28,9 @@ func (p Plan) Validate() error {
 	if err := p.Phases.validate(); err != nil {
 		return fmt.Errorf("phases: %w", err)
 	}
+	if need := resolving(p.Workload.Tries, p.Workload.Timeout, p.Workload.Backoff); need > p.Phases.DrainWithin {
+		return fmt.Errorf("phases: drain_within is %d, shorter than the tries of one message may take", p.Phases.DrainWithin)
+	}
 	if err := faults.Validate(p.Faults, p.Phases.Quiet, p.Phases.Chaos); err != nil {
 		return err
 	}
