@@ -97,7 +97,7 @@ func (f *file) checkUses() {
 		}
 		if row, ok := f.rings.find(obj.Pkg().Path()); ok {
 			declared := f.pass.Fset.Position(obj.Pos()).Filename
-			if obj.Pos().IsValid() && row.isDriver(declared) && !isPackageName(obj) {
+			if obj.Pos().IsValid() && row.isDriver(declared) {
 				f.report(ident.Pos(), "%s is declared in a driver file: ring 0 must not use it", ident.Name)
 			}
 			continue
@@ -147,9 +147,4 @@ func (f *file) callee(call *ast.CallExpr) types.Object {
 		return f.pass.TypesInfo.Uses[fun.Sel]
 	}
 	return nil
-}
-
-func isPackageName(obj types.Object) bool {
-	_, ok := obj.(*types.PkgName)
-	return ok
 }

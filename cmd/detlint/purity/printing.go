@@ -27,9 +27,7 @@ func (f *file) checkPrinting() {
 		if first > 0 && isString(signature.Params().At(first-1).Type()) {
 			f.checkFormat(call.Args[first-1])
 		}
-		if !call.Ellipsis.IsValid() && len(call.Args) > first {
-			f.checkOperands(call.Args[first:])
-		}
+		f.checkOperands(call.Args[first:])
 	}
 }
 
@@ -79,7 +77,7 @@ func verbs(format string) []byte {
 func (f *file) checkOperands(operands []ast.Expr) {
 	for _, operand := range operands {
 		t := f.pass.TypesInfo.TypeOf(operand)
-		if printsAddress(t, true, nil) {
+		if printsAddress(t, true, false, nil) {
 			f.report(operand.Pos(), "a %s prints as an address, or holds something that does: print an id", types.TypeString(t, types.RelativeTo(f.pass.Pkg)))
 		}
 	}
@@ -87,34 +85,35 @@ func (f *file) checkOperands(operands []ast.Expr) {
 
 // printsAddress tells whether fmt prints an address for a value of type t: a
 // pointer, channel or function, or one within. At the top, fmt follows one
-// pointer to a struct, array, slice or map. What an interface holds is not
-// known. outer lists the types around t, which end the walk.
-func printsAddress(t types.Type, top bool, outer []types.Type) bool {
-	if formatsItself(t) {
+// pointer to a struct, array, slice or map. Below an unexported field it
+// cannot call the methods by which a type formats itself. What an interface
+// holds is not known. outer lists the types around t, which end the walk.
+func printsAddress(t types.Type, top, unexported bool, outer []types.Type) bool {
+	if !unexported && formatsItself(t) {
 		return false
 	}
-	pointer, isPointer := t.Underlying().(*types.Pointer)
-	if isPointer {
-		return !top || !fmtFollows(pointer.Elem()) || printsAddress(pointer.Elem(), false, outer)
+	if pointer, ok := t.Underlying().(*types.Pointer); ok {
+		return !top || !fmtFollows(pointer.Elem()) || printsAddress(pointer.Elem(), false, unexported, outer)
 	}
 	if slices.ContainsFunc(outer, func(o types.Type) bool { return types.Identical(o, t) }) {
 		return false
 	}
 	outer = append(outer, t)
+	within := func(t types.Type, unexported bool) bool { return printsAddress(t, false, unexported, outer) }
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		return u.Kind() == types.UnsafePointer
 	case *types.Chan, *types.Signature:
 		return true
 	case *types.Slice:
-		return printsAddress(u.Elem(), false, outer)
+		return within(u.Elem(), unexported)
 	case *types.Array:
-		return printsAddress(u.Elem(), false, outer)
+		return within(u.Elem(), unexported)
 	case *types.Map:
-		return printsAddress(u.Key(), false, outer) || printsAddress(u.Elem(), false, outer)
+		return within(u.Key(), unexported) || within(u.Elem(), unexported)
 	case *types.Struct:
 		for field := range u.Fields() {
-			if printsField(field, outer) {
+			if within(field.Type(), unexported || !field.Exported()) {
 				return true
 			}
 		}
@@ -130,16 +129,6 @@ func fmtFollows(t types.Type) bool {
 		return true
 	}
 	return false
-}
-
-// printsField looks at one field; fmt cannot call the methods of an
-// unexported one and prints its bare value.
-func printsField(field *types.Var, outer []types.Type) bool {
-	t := field.Type()
-	if _, isInterface := t.Underlying().(*types.Interface); !field.Exported() && !isInterface {
-		t = t.Underlying()
-	}
-	return printsAddress(t, false, outer)
 }
 
 // formatsItself tells whether t has a method that fmt prints it by.

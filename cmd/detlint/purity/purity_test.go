@@ -87,7 +87,7 @@ func place(fset *token.FileSet, pos token.Pos) string {
 }
 
 var (
-	wantComment = regexp.MustCompile(`// (want|want-above) (".*)`)
+	wantComment = regexp.MustCompile(`// (want|want-above)((?: "[^"]*")+)`)
 	quoted      = regexp.MustCompile(`"([^"]*)"`)
 )
 
@@ -96,16 +96,14 @@ func wanted(fset *token.FileSet, files []*ast.File) []finding {
 	for _, f := range files {
 		for _, group := range f.Comments {
 			for _, c := range group.List {
-				m := wantComment.FindStringSubmatch(c.Text)
-				if m == nil {
-					continue
-				}
-				p := fset.Position(c.Pos())
-				if m[1] == "want-above" {
-					p.Line--
-				}
-				for _, text := range quoted.FindAllStringSubmatch(m[2], -1) {
-					all = append(all, finding{fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line), text[1]})
+				for _, m := range wantComment.FindAllStringSubmatch(c.Text, -1) {
+					p := fset.Position(c.Pos())
+					if m[1] == "want-above" {
+						p.Line--
+					}
+					for _, text := range quoted.FindAllStringSubmatch(m[2], -1) {
+						all = append(all, finding{fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line), text[1]})
+					}
 				}
 			}
 		}

@@ -16,8 +16,7 @@ func (f *file) checkVariables(parsed *ast.File) {
 		}
 		for _, spec := range group.Specs {
 			value := spec.(*ast.ValueSpec)
-			if allBlank(value.Names) || f.allSentinels(value) || f.excused(table, value.Pos()) ||
-				(!group.Lparen.IsValid() && f.excused(table, group.Pos())) {
+			if allBlank(value.Names) || f.allSentinels(value) || f.excused(table, value.Pos()) {
 				continue
 			}
 			f.report(value.Pos(), "package-level variable %s in ring 0: make it a constant, a field or a parameter; a table that nobody writes says so with %stable",

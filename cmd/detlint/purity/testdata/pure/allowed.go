@@ -72,6 +72,27 @@ func percent(done, all int64) string {
 	return fmt.Sprintf("%d%%", done*100/all)
 }
 
+// A method may be called init, and one called Scan reads what it is given.
+func (s *state) init(in fmt.Scanner, from fmt.ScanState) error {
+	s.index = map[string]*offset{}
+	each(func() {}, func() {})
+	return in.Scan(from, 'v')
+}
+
+func each(calls ...func()) {
+	for _, c := range calls {
+		c()
+	}
+}
+
+//det:table commands by number, never written
+var commands = []struct {
+	n   int
+	run func() int
+}{{1, func() int { return 1 }}}
+
+func runFirst() int { return -commands[0].n + commands[0].run() }
+
 type state struct {
 	index map[string]*offset
 	tree  *offset

@@ -3,6 +3,7 @@ package pure
 import (
 	"maps"
 	"slices"
+	u "unsafe" // want "ring 0 must not import unsafe"
 )
 
 func walk(m map[string]int) []string {
@@ -48,6 +49,7 @@ type sets struct {
 	byPointer   map[*node]bool           // want "map key *node in ring 0"
 	byAny       map[any]bool             // want "map key any in ring 0"
 	byStruct    map[node]bool            // want "map key node in ring 0"
+	byAddress   map[u.Pointer]bool       // want "map key unsafe.Pointer in ring 0"
 	byArray     map[[2]*node]bool        // want "map key [2]*node in ring 0"
 	byInterface map[interface{ f() }]int // want "map key interface{f()} in ring 0"
 }

@@ -1,6 +1,9 @@
 package pure
 
-import "errors"
+import (
+	"errors"
+	"io"
+)
 
 var counter int // want "package-level variable counter in ring 0"
 
@@ -24,6 +27,9 @@ var names = map[int]string{1: "one"}
 //det:table rows with parts
 var rows = []row{{cells: []int{1}}}
 
+//det:table the first size
+var first = new(int)
+
 type row struct {
 	cells []int
 	n     int
@@ -35,6 +41,8 @@ func (r row) size() int { return r.n }
 func write() {
 	counter++                  // want "assigns to the package-level variable counter"
 	ErrGone = nil              // want "assigns to the package-level variable ErrGone"
+	io.EOF = nil               // want "assigns to the package-level variable EOF"
+	*first = 2                 // want "assigns to the package-level variable first"
 	Table[0] = "c"             // want "assigns to the package-level variable Table"
 	_ = append(Table[:1], "d") // want "append writes the package-level variable Table"
 	copy(Table, Table)         // want "copy writes the package-level variable Table"

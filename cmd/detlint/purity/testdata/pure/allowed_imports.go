@@ -1,0 +1,25 @@
+package pure
+
+import (
+	_ "bytes"
+	_ "cmp"
+	_ "container/heap"
+	_ "crypto/sha256"
+	_ "encoding/binary"
+	_ "encoding/hex"
+	_ "encoding/json"
+	_ "errors"
+	_ "fmt"
+	_ "hash/crc32"
+	_ "io"
+	_ "iter"
+	_ "maps"
+	_ "math"
+	_ "math/bits"
+	_ "slices"
+	_ "sort"
+	_ "strconv"
+	_ "strings"
+	_ "unicode"
+	_ "unicode/utf8"
+)
