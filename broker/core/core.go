@@ -1,0 +1,149 @@
+package core
+
+import (
+	"fmt"
+
+	"pestle/broker/nsq"
+)
+
+const millisecond = 1_000_000 // ns
+
+// Durability says what a proposal waits for before it is committed.
+type Durability uint8
+
+// The durabilities. Memory is the control that a test of durability must
+// catch: a crash loses what was acknowledged since the last MiB was written.
+const (
+	Fsync  Durability = iota // the sync of its batch
+	Memory                   // nothing: bytes gather in memory and are written a MiB at a time, or at a graceful stop
+)
+
+// Config is fixed for the life of a node. Zero fields take the defaults named.
+type Config struct {
+	Limits     nsq.Limits // nsq.DefaultLimits
+	Durability Durability
+	FileSize   int64  // of a journal file in bytes; 16 MiB. An entry or checkpoint that is larger makes its file grow
+	CacheBytes int64  // bodies kept in memory; 64 MiB. Others are read back from the journal
+	DataGroups uint32 // groups that new partitions are spread over; 1
+}
+
+const (
+	defaultFileSize   = 16 << 20
+	defaultCacheBytes = 64 << 20
+)
+
+func (cfg Config) withDefaults() Config {
+	if cfg.Limits == (nsq.Limits{}) {
+		cfg.Limits = nsq.DefaultLimits()
+	}
+	if cfg.FileSize == 0 {
+		cfg.FileSize = defaultFileSize
+	}
+	if cfg.CacheBytes == 0 {
+		cfg.CacheBytes = defaultCacheBytes
+	}
+	if cfg.DataGroups == 0 {
+		cfg.DataGroups = 1
+	}
+	return cfg
+}
+
+// Core is one node's broker. It comes out of a Recovery.
+type Core struct {
+	cfg Config
+
+	// Replicated state, changed only by what the replicator commits.
+	meta   *metadata
+	groups []*dataGroup // group g is groups[g-1]
+
+	replicator replicator
+	voter      *soleVoter // what replicator is, for the disk's events
+	writer     *writer
+	cache      cache
+
+	// This node's own; a restart begins without it.
+	conns    map[ConnID]*conn
+	channels map[uint32]*channel   // by id
+	works    map[string]*topicWork // by topic: what waits for it to be made
+	claims   map[uint64]*operation // by ticket: publishes that wait for their commit
+	reads    map[uint64]*item      // by token: deliveries that wait for their body
+	awake    []*channel            // may have something to deliver
+	touched  []*conn               // may have output
+	resumed  []*conn               // their SUB was answered: commands behind it may wait
+	early    []*Request            // came before the node was ready
+
+	deadlines deadlines
+	lastToken uint64
+	stopping  stopPhase
+	exited    bool
+	ready     bool
+
+	logBase   int64 // log time at monoBase
+	monoBase  int64
+	startWall int64
+}
+
+// stopPhase is how far a graceful stop has come.
+type stopPhase uint8
+
+const (
+	serving  stopPhase = iota
+	draining           // no publishes, no deliveries; ledgers and proposals are on their way
+	closing            // the last mark is on its way
+	stopped
+)
+
+// Ready reports that recovery is complete and clients are served.
+func (c *Core) Ready() bool { return c.ready }
+
+// NextDeadline returns the monotonic time at which the core wants to be
+// stepped with EvTimer, if nothing else happens before; false: never. Ask
+// again after each Step.
+func (c *Core) NextDeadline() (mono int64, ok bool) { return c.deadlines.next() }
+
+// logTime is the clock that publishes are stamped with and deferrals are due
+// by: it never goes back, and counts on over a restart by as much wall time
+// as has passed, if it has.
+func (c *Core) logTime(now Time) int64 { return c.logBase + now.Mono - c.monoBase }
+
+// monoAt is the monotonic time at a log time.
+func (c *Core) monoAt(log int64) int64 { return c.monoBase + log - c.logBase }
+
+func (c *Core) token() uint64 {
+	c.lastToken++
+	return c.lastToken
+}
+
+func (c *Core) group(id uint32) *dataGroup {
+	for uint32(len(c.groups)) < id {
+		c.groups = append(c.groups, &dataGroup{keep: c})
+	}
+	return c.groups[id-1]
+}
+
+// partitionOf returns the partition of a topic, nil when it is not open yet.
+func (c *Core) partitionOf(t *topic) *partition { return c.group(t.group).partition(t.partition) }
+
+// stored and forgot make the core the keeper of its groups.
+func (c *Core) stored(m *message, body []byte) {
+	c.writer.stored(m)
+	if c.ready {
+		c.cache.add(m, body, c.writer.durable)
+	}
+}
+
+func (c *Core) forgot(m *message) {
+	c.writer.forgot(m)
+	c.cache.drop(m)
+}
+
+// log adds one line for the operator.
+func (fx *Effects) log(level Level, format string, args ...any) {
+	fx.add(Effect{Kind: FxLog, Level: level, Text: fmt.Sprintf(format, args...)})
+}
+
+// exit ends the node: nothing is done after it.
+func (c *Core) exit(fx *Effects, reason string) {
+	c.exited = true
+	fx.add(Effect{Kind: FxExit, Text: reason})
+}

@@ -1,0 +1,138 @@
+package core
+
+import "fmt"
+
+// metadata is the replicated state of group 0: which topics and channels
+// there are, and in which order they came to be.
+type metadata struct {
+	partitions uint32 // given out so far; ids count from 1
+	channels   uint32 // given out so far; ids count from 1
+	topics     []*topic
+	byName     map[string]*topic
+}
+
+// topic is one entry of the metadata.
+type topic struct {
+	name      string
+	partition uint32
+	group     uint32 // which the partition is in
+	channels  []channelInfo
+}
+
+// channelInfo is one channel of a topic.
+type channelInfo struct {
+	id    uint32
+	name  string
+	begin bool // it was created when the topic had none, and so starts at the beginning of what is stored
+}
+
+func newMetadata() *metadata { return &metadata{byName: map[string]*topic{}} }
+
+// full reports that no partition id is left: a message id has 20 bits for it.
+func (m *metadata) full() bool { return m.partitions >= maxPartition }
+
+func (t *topic) channel(name string) (channelInfo, bool) {
+	for _, ch := range t.channels {
+		if ch.name == name {
+			return ch, true
+		}
+	}
+	return channelInfo{}, false
+}
+
+// apply enacts one entry and returns the name of the topic it concerns.
+func (m *metadata) apply(kind uint8, payload []byte) (string, error) {
+	switch kind {
+	case kindTopicCreate:
+		e, err := decodeTopicCreate(payload)
+		if err != nil {
+			return "", fmt.Errorf("topic-create entry: %w", err)
+		}
+		m.createTopic(e)
+		return e.name, nil
+	case kindChannelCreate:
+		e, err := decodeChannelCreate(payload)
+		if err != nil {
+			return "", fmt.Errorf("channel-create entry: %w", err)
+		}
+		return e.topic, m.createChannel(e)
+	case kindChannelDelete:
+		e, err := decodeChannelDelete(payload)
+		if err != nil {
+			return "", fmt.Errorf("channel-delete entry: %w", err)
+		}
+		return e.topic, m.deleteChannel(e)
+	}
+	return "", fmt.Errorf("entry of kind %d is not one of the metadata group", kind)
+}
+
+func (m *metadata) createTopic(e topicCreate) {
+	if m.byName[e.name] != nil || m.full() {
+		return
+	}
+	m.partitions++
+	m.add(&topic{name: e.name, partition: m.partitions, group: 1 + m.partitions%e.groups})
+}
+
+func (m *metadata) add(t *topic) {
+	m.topics = append(m.topics, t)
+	m.byName[t.name] = t
+}
+
+func (m *metadata) createChannel(e channelCreate) error {
+	t := m.byName[e.topic]
+	if t == nil {
+		return fmt.Errorf("channel-create entry: topic %q does not exist", e.topic)
+	}
+	if _, exists := t.channel(e.name); exists {
+		return nil
+	}
+	m.channels++
+	t.channels = append(t.channels, channelInfo{id: m.channels, name: e.name, begin: len(t.channels) == 0})
+	return nil
+}
+
+func (m *metadata) deleteChannel(e channelDelete) error {
+	t := m.byName[e.topic]
+	if t == nil {
+		return fmt.Errorf("channel-delete entry: topic %q does not exist", e.topic)
+	}
+	for i, ch := range t.channels {
+		if ch.id == e.channel {
+			t.channels = append(t.channels[:i], t.channels[i+1:]...)
+			return nil
+		}
+	}
+	return nil
+}
+
+// checkpoint is the whole state as an entry.
+func (m *metadata) checkpoint() []byte {
+	dst := appendUint(appendUint([]byte{entryVersion}, uint64(m.partitions)), uint64(m.channels))
+	dst = appendUint(dst, uint64(len(m.topics)))
+	for _, t := range m.topics {
+		dst = appendUint(appendUint(appendWord(dst, t.name), uint64(t.partition)), uint64(t.group))
+		dst = appendUint(dst, uint64(len(t.channels)))
+		for _, ch := range t.channels {
+			dst = appendBool(appendWord(appendUint(dst, uint64(ch.id)), ch.name), ch.begin)
+		}
+	}
+	return dst
+}
+
+func loadMetadata(in []byte) (*metadata, error) {
+	m := newMetadata()
+	d := newDecoder(in)
+	m.partitions, m.channels = d.uint32(), d.uint32()
+	for range d.count(4) {
+		t := &topic{name: d.word(), partition: d.uint32(), group: d.uint32()}
+		for range d.count(3) {
+			t.channels = append(t.channels, channelInfo{id: d.uint32(), name: d.word(), begin: d.bool()})
+		}
+		m.add(t)
+	}
+	if err := d.end(); err != nil {
+		return nil, fmt.Errorf("checkpoint of the metadata group: %w", err)
+	}
+	return m, nil
+}

@@ -1,0 +1,266 @@
+package core
+
+import (
+	"fmt"
+
+	"pestle/broker/journal"
+)
+
+const (
+	idleMark     = 50 * millisecond // after the last sync, with nothing to write: see package journal
+	createRetry  = 1000 * millisecond
+	memoryGather = 1 << 20              // bytes that Memory gathers before it writes
+	maxReserve   = 256 << 10            // bytes kept for ledger entries when no next file can be made …
+	reserveShare = 8                    // … or this part of a file, if that is less
+	sealed       = 2 * journal.MarkSize // bytes at the end of a file for an idle mark and the last one
+)
+
+// journalFile is one file of this node's journal.
+type journalFile struct {
+	seq   uint64
+	size  int64            // bytes; what is written beyond makes the file grow
+	live  int64            // stored messages whose body is in it
+	freed journal.Position // when live last became 0: where the entry that did it ends
+}
+
+// writer appends batches to the journal files and keeps them coming: it makes
+// the next one ahead, goes over to it when the current one is full, and
+// removes the oldest when nothing in it is needed.
+type writer struct {
+	core     *Core
+	fileSize int64
+	memory   bool
+
+	files   []*journalFile // ascending; the last one is written to
+	at      int64          // where in it the open batch begins
+	open    []journal.Record
+	openLen int64 // bytes of the open batch, header included
+
+	ahead    *journalFile // made, not yet written to
+	creating uint64       // token of an outstanding FxCreate; 0: none
+	making   *journalFile // what it makes
+	why      string       // why the last FxCreate failed; empty: it did not
+	retry    deadline
+
+	durable  journal.Position
+	syncing  uint64 // token of the outstanding FxSync; 0: none
+	syncUpTo journal.Position
+	marked   bool // the last batch written is a mark
+	sealing  bool // the current file got its last batch
+	idle     deadline
+
+	checkpointLen int64 // bytes of the checkpoint the current file begins with
+}
+
+func (w *writer) current() *journalFile { return w.files[len(w.files)-1] }
+
+// end is where the last batch written ends.
+func (w *writer) end() journal.Position {
+	return journal.Position{File: w.current().seq, Offset: w.at}
+}
+
+// room is how many bytes of records the current file still takes.
+func (w *writer) room() int64 {
+	room := w.current().size - max(w.at, journal.FileHeaderSize) - sealed
+	return room - max(w.openLen, journal.BatchHeaderSize)
+}
+
+// reserve is the room that only what frees messages may use when there is no
+// next file.
+func (w *writer) reserve() int64 { return min(w.fileSize/reserveShare, maxReserve) }
+
+// put adds a record to the open batch and returns where its payload stands;
+// false when the file has no room for it. A record that is too large for any
+// file makes a fresh one grow.
+func (w *writer) put(r journal.Record) (journal.Position, bool) {
+	size := journal.RecordSize(len(r.Payload))
+	if w.sealing || size > w.room() && !w.fresh() {
+		return journal.Position{}, false
+	}
+	if w.openLen == 0 {
+		w.openLen = journal.BatchHeaderSize
+	}
+	where := journal.Position{
+		File:   w.current().seq,
+		Offset: max(w.at, journal.FileHeaderSize) + w.openLen + journal.RecordHeaderSize,
+	}
+	w.open = append(w.open, r)
+	w.openLen += size
+	return where, true
+}
+
+// fresh reports that the current file has nothing but its checkpoint.
+func (w *writer) fresh() bool {
+	return w.at == 0 && w.openLen <= max(w.checkpointLen, journal.BatchHeaderSize)
+}
+
+// write issues the open batch.
+func (w *writer) write(now Time, fx *Effects) {
+	f := w.current()
+	var data []byte
+	from := w.at
+	if w.at == 0 {
+		data = make([]byte, 0, journal.FileHeaderSize+w.openLen)
+		data = journal.AppendFileHeader(data, f.seq)
+		w.at = journal.FileHeaderSize
+	} else {
+		data = make([]byte, 0, max(w.openLen, journal.MarkSize))
+	}
+	data = journal.AppendBatch(data, w.end(), journal.Batch{
+		Durable: w.durable, LogTime: w.core.logTime(now), WallTime: now.Wall, Records: w.open,
+	})
+	w.at = from + int64(len(data))
+	w.marked = len(w.open) == 0
+	clear(w.open)
+	w.open, w.openLen = w.open[:0], 0
+	w.core.deadlines.cancel(&w.idle)
+	fx.add(Effect{Kind: FxWrite, File: f.seq, Offset: from, Data: data})
+	w.create(fx)
+}
+
+// mark issues a batch without records.
+func (w *writer) mark(now Time, fx *Effects) {
+	if len(w.open) > 0 {
+		panic("core: a mark would overtake records")
+	}
+	w.write(now, fx)
+}
+
+// sync makes all that was written durable. There must be none outstanding.
+func (w *writer) sync(fx *Effects) {
+	if w.syncing != 0 {
+		panic("core: two syncs of the journal at once")
+	}
+	w.syncing = w.core.token()
+	w.syncUpTo = w.end()
+	fx.add(Effect{Kind: FxSync, File: w.current().seq, Token: w.syncing})
+}
+
+// synced notes a completed sync.
+func (w *writer) synced(now Time) {
+	w.syncing = 0
+	w.durable = w.syncUpTo
+	if w.durable == w.end() && !w.marked && !w.sealing && !w.memory {
+		w.core.deadlines.set(&w.idle, now.Mono+idleMark, idleTimer{w})
+	}
+}
+
+// idleTimer is due when nothing followed a sync for a while.
+type idleTimer struct{ w *writer }
+
+func (t idleTimer) expire(_ *Core, now Time, fx *Effects) {
+	if w := t.w; w.syncing == 0 && w.current().size-w.at > sealed {
+		w.mark(now, fx) // needs no sync: the next batch's covers it, and it protects what is durable
+	}
+}
+
+// seal gives the current file its last batch, if a next file is there.
+func (w *writer) seal(now Time, fx *Effects) {
+	if w.ahead == nil || w.syncing != 0 || w.sealing {
+		return
+	}
+	w.mark(now, fx)
+	w.sealing = true
+	w.sync(fx)
+}
+
+// turnable reports that the sealed file is durable: the next may begin.
+func (w *writer) turnable() bool { return w.sealing && w.durable == w.end() }
+
+// turn goes over to the next file, which begins with the state so far.
+func (w *writer) turn(checkpoint []journal.Record, fx *Effects) {
+	w.files = append(w.files, w.ahead)
+	w.ahead, w.at, w.sealing, w.checkpointLen = nil, 0, false, 0
+	for _, r := range checkpoint {
+		w.checkpointLen = journal.RecordSize(len(r.Payload)) + max(w.openLen, journal.BatchHeaderSize)
+		w.put(r)
+	}
+	w.create(fx)
+}
+
+// create asks for the next file once half of the current one is used.
+func (w *writer) create(fx *Effects) {
+	f := w.current()
+	if w.ahead != nil || w.creating != 0 || w.retry.isSet() || 2*(w.at+w.openLen) < f.size {
+		return
+	}
+	w.creating = w.core.token()
+	w.making = &journalFile{seq: f.seq + 1, size: w.fileSize + 2*w.checkpointLen}
+	fx.add(Effect{Kind: FxCreate, File: w.making.seq, N: w.making.size, Token: w.creating})
+}
+
+// created notes how an FxCreate went.
+func (w *writer) created(now Time, ev Event, fx *Effects) {
+	if ev.Token != w.creating {
+		panic(fmt.Sprintf("core: a file is created that was not asked for: token %d, not %d", ev.Token, w.creating))
+	}
+	w.creating = 0
+	if ev.Failed {
+		if w.why == "" {
+			fx.log(Error, "no room for the next journal file; publishes are refused when the current one is full, until it can be made: %s", ev.Text)
+		}
+		w.why = ev.Text
+		w.core.deadlines.set(&w.retry, now.Mono+createRetry, createTimer{w})
+		return
+	}
+	if w.why != "" {
+		fx.log(Info, "the next journal file was made: publishes are accepted again")
+	}
+	w.why = ""
+	w.ahead, w.making = w.making, nil
+}
+
+// createTimer is due when a failed FxCreate is to be tried again.
+type createTimer struct{ w *writer }
+
+func (t createTimer) expire(_ *Core, _ Time, fx *Effects) { t.w.create(fx) }
+
+// close ends the journal, of which everything was written, with a durable mark.
+func (w *writer) close(now Time, fx *Effects) {
+	if w.at == 0 {
+		return // nothing was ever written to this file
+	}
+	if !w.marked {
+		w.mark(now, fx)
+	}
+	if w.durable != w.end() {
+		w.sync(fx)
+	}
+}
+
+// stored and forgot count what keeps a file.
+func (w *writer) stored(m *message) { w.file(m).live++ }
+
+func (w *writer) forgot(m *message) {
+	f := w.file(m)
+	f.live--
+	if f.live < 0 {
+		panic(fmt.Sprintf("core: journal file %d holds %d messages", f.seq, f.live))
+	}
+	if f.live == 0 {
+		f.freed = w.end()
+		f.freed.Offset += w.openLen
+	}
+}
+
+func (w *writer) file(m *message) *journalFile {
+	i := m.where.File - w.files[0].seq
+	if m.where.File < w.files[0].seq || i >= uint64(len(w.files)) {
+		panic(fmt.Sprintf("core: message %d is in journal file %d, which is gone", m.offset, m.where.File))
+	}
+	return w.files[i]
+}
+
+// removeOldest removes the oldest files that nothing needs any more, once the
+// journal is durable without them: the next file with the state it begins
+// with, and the entries by which the last messages were finished.
+func (w *writer) removeOldest(fx *Effects) {
+	for len(w.files) > 1 && w.files[0].live == 0 {
+		durable := w.durable
+		if durable.File < w.files[1].seq || durable.Before(w.files[0].freed) {
+			return
+		}
+		fx.add(Effect{Kind: FxRemove, File: w.files[0].seq})
+		w.files = w.files[1:]
+	}
+}

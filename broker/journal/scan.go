@@ -1,0 +1,150 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+)
+
+// content is what one file holds.
+type content struct {
+	batches []Batch
+	end     int64    // where the valid batches end; 0 when the file header is not valid
+	dirty   int64    // from here on all bytes are zero; end when nothing else follows
+	claim   Position // the furthest durable position that any batch header in the file carries, also one behind end
+}
+
+// scan reads the file seq. An error means that it is no file of this journal.
+// Records share data.
+func scan(seq uint64, data []byte) (content, error) {
+	var c content
+	valid, err := checkFileHeader(seq, data)
+	if err != nil {
+		return c, err
+	}
+	if valid {
+		c.end = FileHeaderSize
+	}
+	for valid {
+		b, n := cutBatch(Position{seq, c.end}, data)
+		if n == 0 {
+			break
+		}
+		c.batches = append(c.batches, b)
+		c.end += n
+		c.claim = later(c.claim, b.Durable)
+	}
+	c.dirty = max(c.end, int64(len(bytes.TrimRight(data, "\x00"))))
+	// Whatever made the batch at end unreadable, headers behind it may still
+	// say that it was durable once.
+	for at := c.end; at+BatchHeaderSize <= c.dirty; at += align {
+		if h, ok := readBatchHeader(Position{seq, at}, data); ok {
+			c.claim = later(c.claim, h.durable)
+		}
+	}
+	return c, nil
+}
+
+func later(p, q Position) Position {
+	if p.Before(q) {
+		return q
+	}
+	return p
+}
+
+// checkFileHeader reports whether data begins with the header of file seq. An
+// error says that it begins with another one.
+func checkFileHeader(seq uint64, data []byte) (bool, error) {
+	if len(data) < FileHeaderSize || string(data[:8]) != fileMagic ||
+		binary.LittleEndian.Uint32(data[24:]) != crc32.Checksum(data[:24], castagnoli()) ||
+		binary.LittleEndian.Uint32(data[12:]) != 0 || binary.LittleEndian.Uint32(data[28:]) != 0 {
+		return false, nil
+	}
+	if v := binary.LittleEndian.Uint32(data[8:]); v != version {
+		return false, fmt.Errorf("journal file %d has format version %d and this program reads version %d; use the program that wrote it", seq, v, version)
+	}
+	if is := binary.LittleEndian.Uint64(data[16:]); is != seq {
+		return false, fmt.Errorf("journal file %d says that it is file %d; give it its own name back, or restore the data directory from a copy", seq, is)
+	}
+	return true, nil
+}
+
+// batchHeader is the part of a batch that its own CRC covers.
+type batchHeader struct {
+	length  int64
+	count   uint32
+	durable Position
+	log     int64
+	wall    int64
+}
+
+// readBatchHeader reads the header at a position; false if there is no valid one.
+func readBatchHeader(at Position, data []byte) (batchHeader, bool) {
+	if int64(len(data)) < at.Offset+BatchHeaderSize {
+		return batchHeader{}, false
+	}
+	h := data[at.Offset : at.Offset+BatchHeaderSize]
+	if string(h[:4]) != batchMagic || binary.LittleEndian.Uint32(h[12:]) != sum(at, h[:12], h[16:]) {
+		return batchHeader{}, false
+	}
+	offset := binary.LittleEndian.Uint64(h[24:])
+	if offset > math.MaxInt64 {
+		return batchHeader{}, false
+	}
+	return batchHeader{
+		length:  int64(binary.LittleEndian.Uint32(h[4:])),
+		count:   binary.LittleEndian.Uint32(h[8:]),
+		durable: Position{binary.LittleEndian.Uint64(h[16:]), int64(offset)},
+		log:     int64(binary.LittleEndian.Uint64(h[32:])),
+		wall:    int64(binary.LittleEndian.Uint64(h[40:])),
+	}, true
+}
+
+// cutBatch returns the batch at a position and its length, 0 when there is no
+// valid one.
+func cutBatch(at Position, data []byte) (Batch, int64) {
+	h, ok := readBatchHeader(at, data)
+	if !ok || h.length%align != 0 || h.length > int64(len(data))-at.Offset ||
+		h.length < BatchHeaderSize+int64(h.count)*RecordHeaderSize {
+		return Batch{}, 0
+	}
+	b := Batch{Durable: h.durable, LogTime: h.log, WallTime: h.wall, At: at.Offset}
+	rest := data[at.Offset+BatchHeaderSize : at.Offset+h.length]
+	b.Records = make([]Record, 0, h.count) // the length above has room for so many
+	for range h.count {
+		where := Position{at.File, at.Offset + h.length - int64(len(rest))}
+		r, n := cutRecord(where, rest)
+		if n == 0 {
+			return Batch{}, 0
+		}
+		b.Records = append(b.Records, r)
+		rest = rest[n:]
+	}
+	if len(rest) > 0 {
+		return Batch{}, 0
+	}
+	return b, h.length
+}
+
+// cutRecord returns the record at the start of in, which stands at a
+// position, and its length, 0 when there is no valid one.
+func cutRecord(at Position, in []byte) (Record, int64) {
+	if len(in) < RecordHeaderSize {
+		return Record{}, 0
+	}
+	payload := int64(binary.LittleEndian.Uint32(in))
+	n := RecordHeaderSize + padded(payload)
+	if n > int64(len(in)) || binary.LittleEndian.Uint32(in[4:]) != sum(at, in[:4], in[8:n]) {
+		return Record{}, 0
+	}
+	return Record{
+		Group:   binary.LittleEndian.Uint32(in[8:]),
+		Kind:    in[12],
+		Index:   binary.LittleEndian.Uint64(in[16:]),
+		Term:    binary.LittleEndian.Uint64(in[24:]),
+		Payload: in[RecordHeaderSize : RecordHeaderSize+payload : RecordHeaderSize+payload],
+		At:      at.Offset + RecordHeaderSize,
+	}, n
+}
