@@ -73,7 +73,7 @@ func faultRows(plan scenarios.Plan, log []faults.Entry, events []history.Event) 
 	for _, e := range log {
 		f := row(e.Ref, string(e.Kind), e.Target)
 		f.Note = clip(e.Note)
-		if e.Effective != faults.Never {
+		if f.effective && e.Effective != faults.Never {
 			f.Late = span(e.Lateness)
 		}
 	}

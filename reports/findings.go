@@ -13,7 +13,7 @@ import (
 // Bounds of the part of the page that tells violations.
 const (
 	maxFindings = 50
-	openOnes    = 5   // unfolded from the start
+	openOnes    = 2   // of each property, unfolded from the start
 	maxRelated  = 3   // other messages told beside the violating one
 	maxText     = 600 // characters of one text that came from the run
 )
@@ -73,7 +73,7 @@ func newFindings(plan scenarios.Plan, verdict checker.Verdict, events []history.
 			told++
 			f := finding{
 				Anchor: fmt.Sprintf("violation-%d", told), Slug: p.Slug, ID: clip(v.ID),
-				Cause: clip(v.Cause), Detail: clip(v.Detail), Open: told <= openOnes, t: v.T,
+				Cause: clip(v.Cause), Detail: clip(v.Detail), Open: len(g.Findings) < openOnes, t: v.T,
 			}
 			f.ids = messagesOf(v)
 			f.Several = len(f.ids) > 1

@@ -62,6 +62,7 @@ func TestSummaryOfRuns(t *testing.T) {
 	broken := newSynthetic()
 	broken.run.HarnessError = "start broker-1: listen tcp 127.0.0.1:4150: address already in use"
 	hostile := small()
+	hostile.verdict.Properties[1].Reason = "no \x1b]0;title\x07 quiet\u202ewindow"
 	hostile.verdict.Properties[0].Violations[0].Detail = "id \x1b[2J\x07 was acked\nand lost"
 
 	var buf bytes.Buffer
@@ -75,7 +76,7 @@ func TestSummaryOfRuns(t *testing.T) {
 		{"inconclusive", doubtful(), false},
 		{"interrupted", interrupted, false},
 		{"harness error", broken, false},
-		{"control characters in a violation", hostile, false},
+		{"control characters", hostile, false},
 		{"on a terminal with colours", small(), true},
 	} {
 		buf.WriteString("=== " + row.title + "\n")

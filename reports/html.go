@@ -193,19 +193,6 @@ func tiles(events []history.Event, rows []fault) []tile {
 
 func facts(run Run, plan scenarios.Plan) []fact {
 	env := run.Environment
-	target := plan.Target.Kind
-	if plan.Target.Durability != "" {
-		target += ", durability " + plan.Target.Durability
-	}
-	if len(plan.Target.Flags) > 0 {
-		target += ", flags " + strings.Join(plan.Target.Flags, " ")
-	}
-	if plan.Target.Address != "" {
-		target += ", running at " + plan.Target.Address
-	}
-	if env.Target != "" {
-		target += ", version " + env.Target
-	}
 	list := []fact{
 		{"run", run.ID},
 		{"started", run.Started},
@@ -214,7 +201,7 @@ func facts(run Run, plan scenarios.Plan) []fact {
 		{"seed", strconv.FormatUint(run.Seed, 10)},
 		{"plan", run.PlanHash},
 		{"world", run.World},
-		{"target", target},
+		{"target", targetWords(plan, env)},
 		{"producers", producerWords(plan)},
 		{"consumers", consumerWords(plan)},
 		{"pestle", env.Pestle},
@@ -228,6 +215,22 @@ func facts(run Run, plan scenarios.Plan) []fact {
 		}
 	}
 	return shown
+}
+
+func targetWords(plan scenarios.Plan, env Environment) string {
+	var words []string
+	for _, part := range []struct{ name, text string }{
+		{"", plan.Target.Kind},
+		{"version ", env.Target},
+		{"durability ", plan.Target.Durability},
+		{"flags ", strings.Join(plan.Target.Flags, " ")},
+		{"already running at ", plan.Target.Address},
+	} {
+		if part.text != "" {
+			words = append(words, part.name+part.text)
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 func producerWords(plan scenarios.Plan) string {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,7 +40,7 @@ func parse(t *testing.T, page []byte) []element {
 	var open []string
 	for {
 		token, err := d.RawToken()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -162,7 +163,7 @@ func TestPolicyNamesThePagesOwnCode(t *testing.T) {
 	}
 }
 
-const hostileText = `producer-1-1</script></title></style><script>alert(1)</script><img src="http://evil.example/x" onerror='a()'>" onload="b() ` + "`${c}` {{.Run}} \x00\x1b[2J‮\xff"
+const hostileText = `producer-1-1</script></title></style><script>alert(1)</script><img src="http://evil.example/x" onerror='a()'>" onload="b() ` + "`${c}` {{.Run}} \x00\x1b[2J\u202e\xff"
 
 // hostile is a run in which everything the system under test could have named
 // is an attack on the page.

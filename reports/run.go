@@ -79,7 +79,7 @@ func (r Run) Reason(v checker.Verdict) string {
 		return "the run was interrupted before its end"
 	}
 	if v.Reason == "" {
-		return "not enough was tested"
+		return "nothing was judged"
 	}
 	return v.Reason
 }

@@ -26,7 +26,7 @@ func TestOutcome(t *testing.T) {
 		{"fail with lost lines", Run{}, checker.Verdict{Status: checker.Fail, Reason: "a line is missing", Properties: required[:1]}, Failed, 1,
 			"violated: no-data-loss, 3 times; a line is missing"},
 		{"inconclusive", Run{}, checker.Verdict{Status: checker.Inconclusive, Reason: "no quiet window"}, Inconclusive, 3, "no quiet window"},
-		{"a verdict that was never reached", Run{}, checker.Verdict{}, Inconclusive, 3, "not enough was tested"},
+		{"a verdict that was never reached", Run{}, checker.Verdict{}, Inconclusive, 3, "nothing was judged"},
 		{"interrupted with nothing broken", Run{Partial: true}, checker.Verdict{Status: checker.Pass}, Inconclusive, 3, "the run was interrupted before its end"},
 		{"interrupted without exposure", Run{Partial: true}, checker.Verdict{Status: checker.Inconclusive, Reason: "no drain"}, Inconclusive, 3, "no drain"},
 		{"interrupted after a violation", Run{Partial: true}, checker.Verdict{Status: checker.Fail, Properties: required[:1]}, Failed, 1, "violated: no-data-loss, 3 times"},

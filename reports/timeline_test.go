@@ -45,6 +45,33 @@ func TestTimelineOfASmallRun(t *testing.T) {
 	golden(t, "small-timeline.txt", []byte(b.String()))
 }
 
+// A fault that nobody healed is on until the picture ends, and a lane of
+// thousands says how many it does not draw.
+func TestLanes(t *testing.T) {
+	events := []history.Event{{T: boot}, {T: boot + 10*second - 1}}
+	unhealed := []fault{{Ref: 1, Kind: "kill", Target: "broker-1", effective: true, from: boot + 4*second}}
+	got := newTimeline(events, unhealed, nil).Lanes[0].Marks[0]
+	if got.X != "40.000" || got.W != "60.000" {
+		t.Errorf("an unhealed fault is drawn at %s for %s, want 40.000 for 60.000", got.X, got.W)
+	}
+
+	many := make([]fault, 2*maxMarks)
+	for i := range many {
+		many[i] = fault{Ref: i + 1, Kind: "pause", Target: fmt.Sprintf("broker-%02d", i%(maxLanes+1)), effective: true, ended: true, from: boot, to: boot + 1}
+	}
+	lanes := newTimeline(events, many, nil)
+	drawn := 0
+	for _, l := range lanes.Lanes {
+		drawn += len(l.Marks)
+	}
+	if len(lanes.Lanes) != maxLanes || drawn > maxMarks || drawn < maxMarks*9/10 {
+		t.Errorf("%d lanes with %d marks, want %d with at most %d", len(lanes.Lanes), drawn, maxLanes, maxMarks)
+	}
+	if want := number(int64(len(many)-drawn)) + " more fault marks not drawn"; !strings.HasPrefix(lanes.Left, want) {
+		t.Errorf("left out: %q, want %q", lanes.Left, want)
+	}
+}
+
 func TestBucketsAreBounded(t *testing.T) {
 	for _, row := range []struct {
 		length int64

@@ -23,7 +23,9 @@ func count(events []history.Event) Totals {
 		switch e.Ev {
 		case history.Attempt:
 			t.Attempts++
-			acked[e.ID] = acked[e.ID]
+			if !acked[e.ID] {
+				acked[e.ID] = false
+			}
 		case history.Ack:
 			t.Acks++
 			acked[e.ID] = true
