@@ -1,0 +1,254 @@
+package server
+
+import (
+	"log/slog"
+	"time"
+
+	"pestle/broker/core"
+)
+
+const (
+	// maxUnsynced bounds the input in bytes that the core may gather while
+	// one sync runs, and the writes queued for the disk. Beyond it readers
+	// wait for the disk. It only has to be more than a disk needs to be kept
+	// busy (megabytes) and less than memory bears.
+	maxUnsynced = 64 << 20
+
+	// never is a timer that is not wanted.
+	never = time.Duration(1<<63 - 1)
+)
+
+// message is one thing that happened.
+type message struct {
+	event  core.Event // Kind 0: none
+	conn   *conn      // whose event it is
+	answer chan<- core.Reply
+
+	written int   // so many bytes of FxWrite were taken by the kernel
+	fault   error // the disk failed in a way the core has no event for
+}
+
+// ExitError is the end of a broker that must not go on: a failed sync, say.
+// The process must end with it.
+type ExitError struct{ Reason string }
+
+func (e *ExitError) Error() string { return e.Reason }
+
+// loop steps the core. All fields belong to the goroutine in run.
+type loop struct {
+	core  *core.Core
+	clock Clock
+	log   *slog.Logger
+	mail  *queue[message]
+	disk  *disk
+	ready chan struct{} // closed when clients may be served
+
+	fx      core.Effects
+	conns   map[core.ConnID]*conn
+	touched []*conn // have output of this batch
+	asked   map[core.RequestID]chan<- core.Reply
+
+	stopping bool // EvStop was seen: no new connections
+
+	syncing bool    // an FxSync is outstanding
+	fed     int     // bytes of input since it was issued
+	queued  int     // bytes of FxWrite not yet written
+	held    []*conn // readers that wait for the disk
+}
+
+// run returns nil after FxStopped and an *ExitError after FxExit or a failed
+// write.
+func (l *loop) run() error {
+	timer := time.NewTimer(never)
+	defer timer.Stop()
+	var batch []message
+	for {
+		now := l.clock.Now()
+		for i := range batch {
+			if err := l.step(now, &batch[i]); err != nil {
+				return err
+			}
+		}
+		if due, ok := l.core.NextDeadline(); ok && due <= now.Mono {
+			l.core.Step(now, core.Event{Kind: core.EvTimer}, &l.fx)
+		}
+		if done, err := l.carryOut(); done || err != nil {
+			return err
+		}
+		l.release()
+		if wait, wanted := l.untilDeadline(); wanted {
+			timer.Reset(wait)
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-l.mail.wake:
+			batch = l.mail.take(batch)
+		case <-timer.C:
+			clear(batch)
+			batch = batch[:0]
+		}
+	}
+}
+
+// untilDeadline is how long the core can be left alone.
+func (l *loop) untilDeadline() (time.Duration, bool) {
+	due, ok := l.core.NextDeadline()
+	if !ok {
+		return 0, false
+	}
+	return max(0, time.Duration(due-l.clock.Now().Mono)), true
+}
+
+func (l *loop) step(now core.Time, m *message) error {
+	if m.fault != nil {
+		return &ExitError{Reason: m.fault.Error()}
+	}
+	l.queued -= m.written
+	switch m.event.Kind {
+	case 0:
+		return nil
+	case core.EvOpened:
+		if l.stopping { // accepted just before the port was closed
+			m.conn.sock.Close()
+			return nil
+		}
+		l.conns[m.event.Conn] = m.conn
+	case core.EvStop:
+		l.stopping = true
+	case core.EvData:
+		defer l.consumed(m.conn)
+		l.fed += len(m.event.Data)
+	case core.EvSynced:
+		l.syncing = false
+	case core.EvRequest:
+		l.asked[m.event.Request.ID] = m.answer
+		for _, body := range m.event.Request.Bodies {
+			l.fed += len(body)
+		}
+	}
+	if m.conn != nil && !l.concerns(m) {
+		return nil
+	}
+	l.core.Step(now, m.event, &l.fx)
+	return nil
+}
+
+// concerns reports whether the core should hear of a connection's event: none
+// follow an EvClosed, and no input follows an FxClose.
+func (l *loop) concerns(m *message) bool {
+	c := l.conns[m.conn.id]
+	if m.event.Kind == core.EvClosed {
+		delete(l.conns, m.conn.id)
+	}
+	return c != nil && (!c.closing || m.event.Kind != core.EvData)
+}
+
+// consumed lets a reader go on, unless the disk is behind.
+func (l *loop) consumed(c *conn) {
+	if l.behind() {
+		l.held = append(l.held, c)
+		return
+	}
+	c.consumed <- struct{}{}
+}
+
+// behind reports whether the disk has more than enough to do.
+func (l *loop) behind() bool {
+	return l.syncing && l.fed > maxUnsynced || l.queued > maxUnsynced
+}
+
+// release lets the held readers go on when the disk has caught up.
+func (l *loop) release() {
+	if len(l.held) == 0 || l.behind() {
+		return
+	}
+	for _, c := range l.held {
+		c.consumed <- struct{}{}
+	}
+	l.held = l.held[:0]
+}
+
+// carryOut does what the core asked for; done reports a complete stop.
+func (l *loop) carryOut() (done bool, err error) {
+	for i := range l.fx.List {
+		e := &l.fx.List[i]
+		switch e.Kind {
+		case core.FxSend:
+			l.send(e.Conn, e.Data)
+		case core.FxClose:
+			l.close(e.Conn)
+		case core.FxSync:
+			l.syncing, l.fed = true, 0
+			l.disk.changes.put(*e)
+		case core.FxWrite:
+			l.queued += len(e.Data)
+			l.disk.changes.put(*e)
+		case core.FxCreate, core.FxRemove:
+			l.disk.changes.put(*e)
+		case core.FxRead:
+			l.disk.reads.put(*e)
+		case core.FxReply:
+			l.reply(e.Request, *e.Reply)
+		case core.FxLog:
+			l.tell(e.Level, e.Text)
+		case core.FxExit:
+			return false, &ExitError{Reason: e.Text}
+		case core.FxStopped:
+			done = true
+		}
+	}
+	for _, c := range l.touched {
+		c.flush()
+	}
+	clear(l.touched)
+	l.touched = l.touched[:0]
+	clear(l.fx.List) // do not keep the bodies alive
+	l.fx.Reset()
+	l.noteReady()
+	return done, nil
+}
+
+func (l *loop) send(id core.ConnID, data []byte) {
+	if c := l.conns[id]; c != nil {
+		c.send(data)
+		if n := len(l.touched); n == 0 || l.touched[n-1] != c {
+			l.touched = append(l.touched, c)
+		}
+	}
+}
+
+func (l *loop) close(id core.ConnID) {
+	if c := l.conns[id]; c != nil && !c.closing {
+		c.closing = true
+		c.finish()
+	}
+}
+
+func (l *loop) reply(id core.RequestID, r core.Reply) {
+	if answer := l.asked[id]; answer != nil {
+		answer <- r // has room for the one reply
+		delete(l.asked, id)
+	}
+}
+
+func (l *loop) noteReady() {
+	select {
+	case <-l.ready:
+	default:
+		if l.core.Ready() {
+			close(l.ready)
+		}
+	}
+}
+
+func (l *loop) tell(level core.Level, text string) {
+	switch level {
+	case core.Warn:
+		l.log.Warn(text)
+	case core.Error:
+		l.log.Error(text)
+	default:
+		l.log.Info(text)
+	}
+}
