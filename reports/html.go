@@ -95,9 +95,9 @@ type propertyView struct {
 }
 
 type exposed struct {
-	Count string
-	Name  string
-	Zero  bool
+	Count   string
+	Name    string
+	Missing bool // nothing of it was seen, which may be what the verdict lacks
 }
 
 func render(run Run, plan scenarios.Plan, verdict checker.Verdict, events []history.Event, files []file) ([]byte, error) {
@@ -142,7 +142,7 @@ func viewProperty(p checker.Property, anchor string) propertyView {
 		Reason: clip(p.Reason), Violations: p.Total, Anchor: anchor,
 	}
 	for _, name := range exposureNames(p.Exposure) {
-		v.Exposure = append(v.Exposure, exposed{Count: number(p.Exposure[name]), Name: name, Zero: p.Exposure[name] == 0})
+		v.Exposure = append(v.Exposure, exposed{Count: number(p.Exposure[name]), Name: name, Missing: p.Exposure[name] == 0 && p.Status == checker.Inconclusive})
 	}
 	return v
 }

@@ -78,7 +78,7 @@ func Summary(w io.Writer, dir string, run Run, verdict checker.Verdict, color bo
 
 // propertyWords is what stands behind a property's status, in one line.
 func propertyWords(p checker.Property) string {
-	words := strings.Join(exposureWords(p.Exposure), ", ")
+	words := strings.Join(exposureWords(p.Exposure), " · ")
 	switch {
 	case p.Reason == "":
 		return words
