@@ -204,10 +204,8 @@ func (c *Client) Next() (Notice, bool) {
 		if n == 0 {
 			return Notice{}, false
 		}
+		c.in.take(n)
 		notice := c.read(t, data)
-		if !c.broken {
-			c.in.take(n)
-		}
 		if notice.Kind != 0 {
 			return notice, true
 		}
@@ -297,7 +295,6 @@ func (c *Client) readError(body string) Notice {
 	c.ended = true
 	if len(c.owed) > 0 {
 		notice.Ticket = c.owed[0].ticket
-		c.owed = c.owed[1:]
 	}
 	return notice
 }

@@ -163,6 +163,33 @@ func TestClientReadsTheAnswerToIdentify(t *testing.T) {
 	}
 }
 
+func TestDeliveredBodiesOutliveTheInput(t *testing.T) {
+	c := NewClient(ClientConfig{})
+	c.Subscribe("t", "c")
+	in := []byte(response(negotiated) + response(OK) + message("abc"))
+	c.Feed(in)
+	var last Notice
+	for n, ok := c.Next(); ok; n, ok = c.Next() {
+		last = n
+	}
+	c.Feed(make([]byte, len(in))) // comes to lie where the body lay
+	if string(last.Body) != "abc" {
+		t.Errorf("the body became %q", last.Body)
+	}
+}
+
+func TestABrokenClientHoldsNothing(t *testing.T) {
+	c := NewClient(ClientConfig{})
+	c.Feed([]byte(size(-1) + "more"))
+	if n, ok := c.Next(); !ok || n.Kind != NoticeBroken {
+		t.Fatalf("%s, want a break", describeNotice(n))
+	}
+	c.Feed([]byte("and more"))
+	if c.in.len() != 0 {
+		t.Errorf("holds %d bytes that nobody will read", c.in.len())
+	}
+}
+
 func TestClientAnswersHeartbeats(t *testing.T) {
 	c := NewClient(ClientConfig{})
 	c.TakeOutput()

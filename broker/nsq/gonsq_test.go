@@ -2,6 +2,7 @@ package nsq
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -44,13 +45,14 @@ func called(t *testing.T, listener net.Listener, call func() error) *script {
 	t.Helper()
 	returned := make(chan error, 1)
 	go func() { returned <- call() }()
-	listener.(*net.TCPListener).SetDeadline(time.Now().Add(patience))
 	conn, err := listener.Accept()
 	if err != nil {
 		t.Fatalf("go-nsq did not call: %v", err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(patience))
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
 	client := NewClient(ClientConfig{ClientID: "c1", Hostname: "h1", UserAgent: "ua/1", HeartbeatMS: 30000, MsgTimeoutMS: 5000})
 	s := &script{t, conn, client}
 
@@ -69,11 +71,14 @@ func called(t *testing.T, listener net.Listener, call func() error) *script {
 
 func listen(t *testing.T) net.Listener {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { listener.Close() })
+	t.Cleanup(func() { _ = listener.Close() })
+	if err := listener.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
 	return listener
 }
 
@@ -106,15 +111,14 @@ func (s *script) learns(got []string, want ...string) {
 }
 
 // within waits for go-nsq to send on c.
-func within[T any](t *testing.T, what string, c <-chan T) T {
+func within[T any](t *testing.T, what string, c <-chan T) (v T) {
 	t.Helper()
 	select {
-	case v := <-c:
-		return v
+	case v = <-c:
 	case <-time.After(patience):
+		t.Fatalf("go-nsq: no %s within %v", what, patience)
 	}
-	t.Fatalf("go-nsq: no %s within %v", what, patience)
-	panic("unreachable")
+	return v
 }
 
 func TestClientIsLikeGoNSQsProducer(t *testing.T) {
@@ -154,7 +158,11 @@ func TestClientIsLikeGoNSQsProducer(t *testing.T) {
 		transaction := within(t, "answer", done)
 		line := fmt.Sprintf("published %d", transaction.Args[0])
 		if transaction.Error != nil {
-			code, text, _ := strings.Cut(transaction.Error.(gonsq.ErrProtocol).Reason, " ")
+			var refusal gonsq.ErrProtocol
+			if !errors.As(transaction.Error, &refusal) {
+				t.Fatalf("go-nsq: publish %d: %v", transaction.Args[0], transaction.Error)
+			}
+			code, text, _ := strings.Cut(refusal.Reason, " ")
 			line = fmt.Sprintf("refused %d: %s: %s", transaction.Args[0], code, text)
 		}
 		gonsqLearned = append(gonsqLearned, line)
@@ -210,7 +218,7 @@ func TestClientIsLikeGoNSQsConsumer(t *testing.T) {
 	s.client.StartClose()
 	s.same("CLS")
 	s.learns(s.say(response(CloseWait)), "close wait")
-	if n, err := s.conn.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+	if n, err := s.conn.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("go-nsq sent %d more bytes (%v); it hangs up after CLOSE_WAIT", n, err)
 	}
 	s.conn.Close()

@@ -19,6 +19,7 @@ func (b *inbox) add(p []byte) {
 	b.buf = append(b.buf, p...)
 }
 
+// bytes returns what is held. It stays as it is until the next add.
 func (b *inbox) bytes() []byte { return b.buf[b.used:] }
 
 func (b *inbox) len() int { return len(b.buf) - b.used }

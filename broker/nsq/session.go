@@ -40,7 +40,7 @@ type Session struct {
 	in      inbox
 	greeted bool // Magic was read
 	state   State
-	blocked Slot // the SUB whose response must leave before parsing goes on; 0: none
+	sub     Slot // the SUB whose response has not left yet; 0: none
 	stopped bool // nothing more is parsed
 
 	owed  []answer // responses not yet sent, by slot
@@ -82,10 +82,10 @@ func (s *Session) Full() bool {
 }
 
 // Next returns the next command to act on. False means that none is complete,
-// that the response to a SUB has not left yet, or that the connection is
-// ending. Ask again after Feed and after each answer: any may let it go on.
+// that a SUB waits for its answer, or that the connection is ending. Ask again
+// after Feed and after Subscribed.
 func (s *Session) Next() (Command, bool) {
-	for !s.stopped && s.blocked == 0 {
+	for !s.stopped && !s.blocked() {
 		if !s.greeted {
 			if !s.greet() {
 				return Command{}, false
@@ -105,6 +105,11 @@ func (s *Session) Next() (Command, bool) {
 		return c, true
 	}
 	return Command{}, false
+}
+
+// blocked reports that a SUB waits for its answer.
+func (s *Session) blocked() bool {
+	return s.sub != 0 && !s.owed[s.sub-s.first].given
 }
 
 // greet consumes the magic. It is false when bytes are missing.
@@ -131,7 +136,7 @@ func (s *Session) enact(c *Command) {
 		s.Reply(s.owe(), c.Identity.response(s.limits))
 	case CmdSub:
 		c.Slot = s.owe()
-		s.blocked = c.Slot
+		s.sub = c.Slot
 	case CmdPub:
 		c.Slot = s.owe()
 	case CmdCls:
@@ -167,12 +172,11 @@ func (s *Session) Reply(slot Slot, body string) {
 	s.settle(slot, answer{frame: AppendFrame(nil, FrameResponse, []byte(body))})
 }
 
-// Subscribed answers the SUB of slot with OK. What the client sent behind it
-// is parsed once the OK has left, so that no RDY, and thus no message, can
-// precede it.
+// Subscribed answers the SUB of slot with OK: messages may follow, and parsing
+// goes on.
 func (s *Session) Subscribed(slot Slot) {
-	if slot != s.blocked {
-		panic(fmt.Sprintf("nsq: slot %d is not the SUB that waits, which is %d", slot, s.blocked))
+	if slot != s.sub {
+		panic(fmt.Sprintf("nsq: slot %d is not the SUB that waits, which is %d", slot, s.sub))
 	}
 	s.state = StateSubscribed
 	s.Reply(slot, OK)
@@ -209,8 +213,8 @@ func (s *Session) settle(slot Slot, a answer) {
 	s.owed[slot-s.first] = a
 	for len(s.owed) > 0 && s.owed[0].given {
 		next := s.owed[0]
-		if s.first == s.blocked {
-			s.blocked = 0
+		if s.first == s.sub {
+			s.sub = 0
 		}
 		s.owed[0] = answer{} // lets go of the frame
 		s.owed = s.owed[1:]
@@ -231,11 +235,20 @@ func (s *Session) send(a answer) {
 	}
 }
 
-// Message sends a message. Its order among responses is that of the calls.
+// Message sends a message: at once, but not before the OK to the SUB, which
+// may itself wait for the OK to an earlier command.
 func (s *Session) Message(timestamp int64, attempts uint16, id MessageID, body []byte) {
-	if !s.ended {
-		s.out = AppendMessage(s.out, timestamp, attempts, id, body)
+	if s.ended {
+		return
 	}
+	if s.state == StateInit {
+		panic(fmt.Sprintf("nsq: message %s before Subscribed", id))
+	}
+	out := &s.out
+	if s.sub != 0 {
+		out = &s.owed[s.sub-s.first].frame
+	}
+	*out = AppendMessage(*out, timestamp, attempts, id, body)
 }
 
 // Heartbeat asks the client for a sign of life.

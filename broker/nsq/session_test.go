@@ -29,6 +29,8 @@ func TestSessionTranscripts(t *testing.T) {
 		{"one CR before the LF is dropped", "NOP\r\n", []string{"nop"}},
 		{"only one CR is dropped", "NOP\r\r\n", []string{"! E_INVALID invalid command NOP\r", "hang up"}},
 		{"extra words are ignored", "NOP now\nPUB t x y z\n" + sized("a"), []string{"nop", `pub t ["a"] after 0 ms`, "> OK"}},
+		{"behind the longest commands too", "DPUB t 1 x y\n" + sized("a") + "SUB orders workers x y\nREQ " + id + " 5 x y\n",
+			append([]string{`dpub t ["a"] after 1 ms`, "> OK"}, append(subbed, "req "+id+" after 5 ms")...)},
 		{"two spaces make an empty word", "PUB  t\n" + sized("a"), []string{`! E_BAD_TOPIC PUB topic name "" is not valid`, "hang up"}},
 		{"unknown command", "HELLO world\n", []string{"! E_INVALID invalid command HELLO", "hang up"}},
 		{"commands are upper case", "nop\n", []string{"! E_INVALID invalid command nop", "hang up"}},
