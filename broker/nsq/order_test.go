@@ -156,19 +156,12 @@ func TestWhatIsOwedBehindAFatalErrorIsDropped(t *testing.T) {
 	wantOut(t, s)
 }
 
-func TestAFatalErrorWithoutASlotEndsTheConnectionAtOnce(t *testing.T) {
-	s, _ := opened(t, pubs(1))
-	s.Fail(0, CodeInvalid, "enough")
-	wantOut(t, s, "! E_INVALID enough")
-	if !s.Done() || s.Pending() != 0 {
-		t.Errorf("done %v, %d owed; want an end and nothing owed", s.Done(), s.Pending())
-	}
-}
-
 func TestSendingWhatIsNotDuePanics(t *testing.T) {
 	s, c := opened(t, pubs(2))
 	wantPanic(t, "slot of no command", func() { s.Reply(c[1].Slot+1, OK) })
 	wantPanic(t, "slot 0", func() { s.Reply(0, OK) })
+	s2, _ := opened(t, pubs(1))
+	wantPanic(t, "fatal error in slot 0", func() { s2.Fail(0, CodeInvalid, "enough") })
 	s.Reply(c[1].Slot, OK)
 	wantPanic(t, "answered twice, unsent", func() { s.Reply(c[1].Slot, OK) })
 	s.Reply(c[0].Slot, OK)

@@ -182,9 +182,12 @@ func (s *Session) Subscribed(slot Slot) {
 	s.Reply(slot, OK)
 }
 
-// Fail answers slot with an error frame: code, then text for people. Slot 0
-// sends it at once, for the commands that are owed no response. A fatal code
-// ends parsing now and the connection with the frame.
+// Fail answers slot with an error frame: code, then text for people. A fatal
+// code ends parsing now and the connection with the frame.
+//
+// Slot 0 sends the frame at once, for a failed FIN, REQ or TOUCH. Fatal errors
+// need a slot: clients take them for the answer to the oldest command that
+// waits for one, and would believe it refused.
 func (s *Session) Fail(slot Slot, code Code, text string) {
 	body := string(code)
 	if text != "" {
@@ -194,7 +197,7 @@ func (s *Session) Fail(slot Slot, code Code, text string) {
 	if a.last {
 		s.stop()
 	}
-	if slot == 0 {
+	if slot == 0 && !a.last {
 		s.send(a)
 		return
 	}
