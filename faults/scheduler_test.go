@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -173,9 +174,14 @@ func TestScheduler(t *testing.T) {
 // perform does one step and returns what the scheduler said.
 func perform(s *Scheduler, st step) string {
 	now := st.at * millisecond
-	var n int
-	verb, _, _ := strings.Cut(st.do, " ")
-	fmt.Sscanf(st.do, verb+" %d", &n)
+	verb, number, _ := strings.Cut(st.do, " ")
+	n := 0
+	if number != "" {
+		var err error
+		if n, err = strconv.Atoi(number); err != nil {
+			panic(err)
+		}
+	}
 	switch verb {
 	case "due":
 		var refs []string

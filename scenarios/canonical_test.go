@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pestle/faults"
 )
 
 func firstLight(t testing.TB) Plan { return expand(t, load(t, "first-light.yaml"), 1) }
@@ -51,6 +53,16 @@ func TestOrderAndSpaceDoNotName(t *testing.T) {
 		if err != nil || back.Hash() != p.Hash() {
 			t.Errorf("hash %s, error %v; want %s", back.Hash(), err, p.Hash())
 		}
+	}
+}
+
+// TestNothingIsEscapedThatNeedNotBe: the bytes are JSON's shortest, not those
+// for a web page.
+func TestNothingIsEscapedThatNeedNotBe(t *testing.T) {
+	p := firstLight(t)
+	p.Target.Flags = []string{"--a=<&>é\"\\"}
+	if got, want := string(p.Canonical()), `"flags":["--a=<&>é\"\\"]`; !strings.Contains(got, want) {
+		t.Errorf("%s is missing in\n%s", want, got)
 	}
 }
 
@@ -135,4 +147,39 @@ func FuzzParsePlan(f *testing.F) {
 		}
 		_ = p.Timetable()
 	})
+}
+
+func TestTimetable(t *testing.T) {
+	p := expand(t, load(t, "targets/nsq-safe.yaml"), 3)
+	p.Faults = []faults.Fault{
+		{Ref: 1, Kind: faults.Pause, Target: "broker-1", For: 1234 * millisecond, Anchor: faults.Anchor{At: 12 * millisecond}},
+		{Ref: 2, Kind: faults.Kill, Target: "producer-1", For: 2 * second, Anchor: faults.Anchor{After: &faults.Event{Fault: 1, Delay: 50 * millisecond}}},
+		{Ref: 3, Kind: faults.Kill, Target: "broker-1", For: 100 * millisecond, Anchor: faults.Anchor{At: 15 * second}},
+		{Ref: 4, Kind: faults.Stop, Target: "producer-2", Anchor: faults.Anchor{After: &faults.Event{Acks: 10}}},
+		{Ref: 5, Kind: faults.Stop, Target: "producer-3", For: 250, Anchor: faults.Anchor{After: &faults.Event{Attempts: 9, Delay: second}}},
+	}
+	want := `nsq-safe, seed 3, plan ` + p.ShortHash() + `
+
+target    nsq --mem-queue-size=0 --sync-every=1
+          producer-1: a message to orders every 33333333ns, 100..1099 bytes, 8 open at most
+          producer-2: a message to orders every 33333333ns, 100..1099 bytes, 8 open at most
+          producer-3: a message to orders every 33333333ns, 100..1099 bytes, 8 open at most
+          consumer-shared-1: 10 in flight, gives 5% back for 50ms, starts with the drain
+          consumer-shared-2: 10 in flight, gives 5% back for 50ms, starts with the drain
+phases    warm-up 100 acks within 10s, chaos 30s, drain within 1m
+
+        at  ref  kind   target                      for
+    0.012s    1  pause  broker-1                  1234ms
+         ·    2  kill   producer-1                    2s  50ms after fault 1 took effect
+   10.000s  quiet until 14.000s
+   15.000s    3  kill   broker-1                   100ms
+   20.000s  quiet until 24.000s
+         ·    4  stop   producer-2                    0s  after 10 acks
+         ·    5  stop   producer-3                 250ns  1s after 9 attempts
+   30.000s  chaos ends
+
+sha-256 ` + p.Hash() + "\n"
+	if got := p.Timetable(); got != want {
+		t.Errorf("timetable\n%s\nwant\n%s", got, want)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pestle/checker"
 	"pestle/faults"
 )
 
@@ -117,21 +118,21 @@ func (s Scenario) phasesFit() error {
 
 // judgementFits finds what is required but could not be judged or met.
 func (s Scenario) judgementFits() error {
-	progress := slices.Contains(s.properties, "producer-progress") || slices.Contains(s.properties, "consumer-progress")
+	progress := slices.Contains(s.properties, checker.ProducerProgress) || slices.Contains(s.properties, checker.ConsumerProgress)
 	if progress && len(s.phases.windows()) == 0 {
 		return s.contradiction("phases.chaos", "is %s and ends before the first quiet window (%s to %s), where the progress properties are judged; make it longer, make phases.quiet.every shorter or leave those properties out",
 			formatDuration(s.phases.chaos), formatDuration(s.phases.quietEvery), formatDuration(s.phases.quietEvery+s.phases.quietFor))
 	}
 	if s.workload.consumeAfterChaos {
-		if slices.Contains(s.properties, "consumer-progress") {
+		if slices.Contains(s.properties, checker.ConsumerProgress) {
 			return s.contradiction("properties", "contain consumer-progress, but with workload.consume: after-chaos nothing is consumed in a quiet window; list the other properties")
 		}
-		if slices.Contains(s.claims, "consumer-resumed-after-kill") {
+		if slices.Contains(s.claims, checker.ClaimConsumerResumed) {
 			return s.contradiction("claims", "contain consumer-resumed-after-kill, but with workload.consume: after-chaos no consumer runs while faults are active")
 		}
 	}
 	if s.workload.atMostOnce {
-		for _, c := range []string{"retried-failed-send", "gave-up-after-last-retry"} {
+		for _, c := range []string{checker.ClaimRetriedFailedSend, checker.ClaimGaveUp} {
 			if slices.Contains(s.claims, c) {
 				return s.contradiction("claims", "contain %s, but with at-most-once nothing is sent twice", c)
 			}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pestle/checker"
 	"pestle/faults"
 )
 
@@ -134,7 +135,7 @@ func faultKeys() []key {
 func judgementKeys() []key {
 	return []key{
 		{path: "properties", shape: choices, lo: 1, choices: propertySlugs(), about: "properties that decide the run's status; all of them unless said otherwise"},
-		{path: "claims", shape: choices, choices: claimNames(), about: "things the run must have met at least once, or it is inconclusive; none unless said otherwise"},
+		{path: "claims", shape: choices, choices: checker.ClaimNames(), about: "things the run must have met at least once, or it is inconclusive; none unless said otherwise"},
 	}
 }
 

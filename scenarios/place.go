@@ -9,8 +9,8 @@ import (
 	"pestle/faults"
 )
 
-// placeTries is how many moments are drawn for a fault before the first free
-// one is taken: half of them in its own share of the chaos.
+// placeTries is how many moments are drawn for a fault: half of them in its own
+// share of the chaos, the others anywhere.
 const placeTries = 64
 
 // hold is a stretch of time in which a process is under a fault or settling
@@ -118,7 +118,8 @@ func reach(holds []hold) int64 {
 	return longest
 }
 
-// moment draws a start for the fault.
+// moment draws a start for the fault: in its own share of the chaos, or else
+// anywhere.
 func (o *occurrence) moment(seed uint64, open []faults.Window, taken []hold) (int64, bool) {
 	holds := o.holds()
 	length := reach(holds)
@@ -140,7 +141,7 @@ func (o *occurrence) moment(seed uint64, open []faults.Window, taken []hold) (in
 			return at, true
 		}
 	}
-	return firstFree(open, holds, taken)
+	return 0, false
 }
 
 // starts counts the moments, in milliseconds, at which something so long can

@@ -19,29 +19,26 @@ func didYouMean(found string, candidates []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// editDistance counts the insertions, deletions, replacements and swaps of
-// neighbours that turn a into b (optimal string alignment).
+// editDistance counts the insertions, deletions and replacements of a byte that
+// turn a into b.
 func editDistance(a, b string) int {
 	if len(a) > maxName || len(b) > maxName {
 		return maxName
 	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	last, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j
 	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			replace := last[j-1]
-			if a[i-1] != b[j-1] {
+	for i := range len(a) {
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := last[j]
+			if a[i] != b[j] {
 				replace++
 			}
-			row[j] = min(replace, last[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
+			row[j+1] = min(replace, last[j+1]+1, row[j]+1)
 		}
-		before, last, row = last, row, before
+		last, row = row, last
 	}
 	return last[len(b)]
 }

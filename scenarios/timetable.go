@@ -56,6 +56,9 @@ func (p Plan) writeParts(b *strings.Builder) {
 		if x.RequeuePermille > 0 {
 			fmt.Fprintf(b, ", gives %s back for %s", formatPercent(x.RequeuePermille), formatDuration(x.RequeueDelay))
 		}
+		if w.ConsumeAfterChaos {
+			b.WriteString(", starts with the drain")
+		}
 		b.WriteByte('\n')
 	}
 	ph := p.Phases

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pestle/checker"
 	"pestle/faults"
 )
 
@@ -46,7 +47,7 @@ func (p Plan) Validate() error {
 	if err := knownOnce("properties", p.Properties, propertySlugs()); err != nil {
 		return err
 	}
-	return knownOnce("claims", p.Claims, claimNames())
+	return knownOnce("claims", p.Claims, checker.ClaimNames())
 }
 
 // Processes lists the names of the run's processes: brokers, producers,
