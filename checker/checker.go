@@ -88,8 +88,9 @@ func (c *Checker) Observe(e history.Event) error {
 		err = c.judgeEvent(e)
 	}
 	if err != nil {
+		what := strings.Join(strings.Fields(string(e.Ev)+" "+e.What+" "+e.ID), " ")
 		return fmt.Errorf("judge line %d of %s (%s): %w; the recorder or the file of %s is at fault, not the target",
-			e.Seq, e.Src, strings.TrimSpace(strings.Join([]string{string(e.Ev), e.What, e.ID}, " ")), err, e.Src)
+			e.Seq, e.Src, what, err, e.Src)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (c *Checker) phase(e history.Event) error {
 }
 
 func (c *Checker) openWindow() {
-	if c.quiet.settle(&c.faults, c.now) {
+	if c.cfg.Recovery > 0 && c.quiet.settle(&c.faults, c.now) {
 		c.producing.opened()
 		c.consuming.opened()
 	}

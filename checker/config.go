@@ -28,7 +28,7 @@ type Config struct {
 	MinSize     int      // smallest payload the plan asks for, in bytes
 	MaxSize     int      // largest payload; 0: the plan has no size menu and none needs to be met
 	MsgTimeout  int64    // lease of a delivery: after it a second delivery is explained; 0: leases never expire
-	Recovery    int64    // liveness bound, > 0: a send or message of a quiet window must succeed within it
+	Recovery    int64    // liveness bound: a send or message of a quiet window must succeed within it; 0: not known, liveness is not judged
 	FaultKinds  []string // kinds of fault in the plan, each once
 	Required    []string // slugs that count; empty: all that apply
 	Claims      []string // reachability claims that must be reached; names of claims.go

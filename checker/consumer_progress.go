@@ -242,7 +242,7 @@ func (p *consumerProgress) judge() judgement {
 	j.exposure["messages of a window consumed in time"] = messages
 	j.exposure["windows that a backlog outlasted"] = backlogs
 	if p.windows == 0 {
-		j.missing = append(j.missing, "no quiet window was completed after a fault")
+		j.missing = append(j.missing, p.noWindow())
 	}
 	if len(p.streams) == 0 {
 		j.missing = append(j.missing, "the plan has no channel")

@@ -75,7 +75,7 @@ func (p *producerProgress) judge() judgement {
 	}
 	j.exposure["windows with sends, over all producers"] = total
 	if p.windows == 0 {
-		j.missing = append(j.missing, "no quiet window was completed after a fault")
+		j.missing = append(j.missing, p.noWindow())
 	}
 	if len(p.producers) == 0 {
 		j.missing = append(j.missing, "the plan has no producer")

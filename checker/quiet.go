@@ -11,6 +11,15 @@ type quietWindow struct {
 	start     int64 // of the judged part
 }
 
+// noWindow is what the liveness properties miss in a run in which no window
+// was judged.
+func (r *run) noWindow() string {
+	if r.cfg.Recovery <= 0 {
+		return "no recovery bound is known to judge by"
+	}
+	return "no quiet window was completed after a fault"
+}
+
 // announce begins a window.
 func (q *quietWindow) announce() { *q = quietWindow{announced: true} }
 

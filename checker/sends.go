@@ -12,40 +12,41 @@ func (c *Checker) attempt(e history.Event) error {
 	if err != nil {
 		return err
 	}
-	m := p.open[counter]
-	if m == nil {
-		if _, topic := p.facts(counter); topic >= 0 {
-			return fmt.Errorf("%s was acked before", e.ID)
-		}
-		if m, err = c.newMessage(p, counter, e); err != nil {
+	m, tries := p.open[counter], 0
+	if m != nil {
+		tries = len(m.tries)
+	}
+	_, folded := p.facts(counter)
+	switch {
+	case folded >= 0:
+		return fmt.Errorf("%s was acked before", e.ID)
+	case e.Topic == "":
+		return fmt.Errorf("an attempt needs a topic")
+	case e.Try != 0 && e.Try != tries+1:
+		return fmt.Errorf("try %d cannot follow try %d", e.Try, tries)
+	case c.cfg.MaxTries > 0 && tries == c.cfg.MaxTries:
+		return fmt.Errorf("try %d, but the plan allows %d", tries+1, tries)
+	case m == nil:
+		m = c.newMessage(p, counter, e)
+	default:
+		if err := retryable(m, e); err != nil {
 			return err
 		}
-	} else if err := retryable(m, e); err != nil {
-		return err
-	}
-	number := len(m.tries) + 1
-	switch {
-	case e.Try != 0 && e.Try != number:
-		return fmt.Errorf("try %d cannot follow try %d", e.Try, number-1)
-	case c.cfg.MaxTries > 0 && number > c.cfg.MaxTries:
-		return fmt.Errorf("try %d, but the plan allows %d", number, c.cfg.MaxTries)
+		if m.sum == "" {
+			m.size, m.sum = e.Size, e.Sum
+		}
+		c.claims.retried++
+		c.guarantee.retries++
 	}
 	m.tries = append(m.tries, try{at: e.T})
 	p.openTries++
 	p.sentinel = 0 // a producer that sends has not sent its last
-	if number > 1 {
-		c.claims.retried++
-		c.guarantee.retries++
-	}
 	c.producing.attempted(m)
 	return nil
 }
 
-// newMessage checks the first try of an id and opens its message.
-func (c *Checker) newMessage(p *producer, counter uint64, e history.Event) (*message, error) {
-	if e.Topic == "" {
-		return nil, fmt.Errorf("an attempt needs a topic")
-	}
+// newMessage opens the message of an id that was never attempted before.
+func (c *Checker) newMessage(p *producer, counter uint64, e history.Event) *message {
 	m := c.recycled()
 	m.messageID = messageID{producer: p, counter: counter}
 	m.topic = c.topicNamed(e.Topic)
@@ -55,7 +56,7 @@ func (c *Checker) newMessage(p *producer, counter uint64, e history.Event) (*mes
 	}
 	m.missing = len(m.topic.streams)
 	p.open[counter] = m
-	return m, nil
+	return m
 }
 
 // retryable checks that another try of m can have been started.

@@ -1,0 +1,254 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestMissingExposureIsInconclusive takes from the clean run what one property
+// or the run needs, and nothing else.
+func TestMissingExposureIsInconclusive(t *testing.T) {
+	const run = "" // the run as a whole is too weak, but every property passes
+	for _, test := range []struct {
+		name   string
+		slug   string
+		reason string
+		edits  []string
+		config func(*Config)
+	}{
+		{"sentinel not consumed", NoDataLoss, "the drain of orders/shared did not reach the end: the last message of producer-1 was not consumed",
+			[]string{"- 8113 s1 consume p1-8 @13"}, nil},
+		{"no sentinel", NoDataLoss, "the last message of producer-2 was not consumed",
+			[]string{"- 8211 p2 sentinel 7"}, nil},
+		{"statistics empty only before the sentinel", NoDataLoss, "its statistics never showed it empty after the last sentinel",
+			[]string{"- 8500 h drained ordered", "+ 8211 h drained ordered"}, nil},
+		{"statistics never empty", NoDataLoss, "the drain of orders/ordered did not reach the end: its statistics never showed it empty",
+			[]string{"- 8500 h drained ordered"}, nil},
+		{"a message missing and no proof", NoDataLoss, "did not reach the end",
+			[]string{"- 1005 o1 consume p1-4 @6", "- 8500 h drained ordered"}, nil},
+		{"a send after the proof", NoDataLoss, "the last message of producer-1 was not consumed",
+			[]string{"+ 8600 p1 attempt 9"}, nil},
+		{"a fault kind without effect", NoDataLoss, "no fault of kind stop took effect",
+			nil, func(c *Config) { c.FaultKinds = append(c.FaultKinds, "stop") }},
+		{"a fault kind with nothing in flight", NoDataLoss, "no acked message was in flight or stored during a stop",
+			[]string{"+ 7200 h fault stop broker-1 effective 9", "+ 7300 h fault stop broker-1 ended 9"},
+			func(c *Config) { c.FaultKinds = append(c.FaultKinds, "stop") }},
+
+		{"no small message", NoDataCorruption, "no message near the smallest size",
+			nil, func(c *Config) { c.MinSize = -9000 }},
+		{"no large message", NoDataCorruption, "no message near the largest size",
+			nil, func(c *Config) { c.MaxSize = 9000 }},
+
+		{"one producer silent in the window", ProducerProgress, "producer-2 started no send early enough in any quiet window",
+			[]string{"- 2600 p2 attempt 6", "+ 1990 p2 attempt 6"}, nil},
+		{"one producer sends too late in the window", ProducerProgress, "producer-2 started no send early enough in any quiet window",
+			[]string{"- 2600 p2 attempt 6", "- 2610 p2 ack 6", "- 2611 o1 consume p2-6 @11", "- 2612 s2 consume p2-6 @11",
+				"+ 5001 p2 attempt 6", "+ 6002 p2 ack 6", "+ 6003 o1 consume p2-6 @11", "+ 6004 s1 consume p2-6 @11"}, nil},
+
+		{"warm-up short of its floor", run, "the warm-up reached only 2 of 3 acks",
+			nil, func(c *Config) { c.WarmUpFloor = 3 }},
+		{"warm-up never ended", run, "the warm-up never ended",
+			[]string{"- 200 h phase chaos"}, nil},
+		{"an unknown claim", run, "claim no-such-claim was not reached",
+			nil, func(c *Config) { c.Claims = []string{ClaimGaveUp, "no-such-claim"} }},
+		{"an unknown property", run, `property "no-such-thing" is not in the catalog`,
+			nil, func(c *Config) { c.Required = []string{NoDataLoss, "no-such-thing"} }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := testConfig()
+			if test.config != nil {
+				test.config(&cfg)
+			}
+			v := judge(t, cfg, clean.edit(t, test.edits...).events(t))
+			for _, p := range v.Properties {
+				want := Pass
+				if p.Slug == test.slug {
+					want = Inconclusive
+				}
+				if p.Status != want {
+					t.Errorf("%s: %s (%s), want %s", p.Slug, p.Status, p.Reason, want)
+				}
+			}
+			if v.Status != Inconclusive || !strings.Contains(v.Reason, test.reason) {
+				t.Errorf("run: %s (%s), want inconclusive (%s)", v.Status, v.Reason, test.reason)
+			}
+		})
+	}
+}
+
+// TestExposureOfCleanRun spells out what was tested, in words.
+func TestExposureOfCleanRun(t *testing.T) {
+	v := judge(t, testConfig(), clean.events(t))
+	want := map[string]Exposure{
+		NoDataCorruption: {
+			"messages checked": 29, "messages without a checksum": 0,
+			"messages of the least sizes": 6, "messages of the largest sizes": 2,
+		},
+		NoPhantomMessages: {"messages consumed": 29},
+		MessageOrdering:   {"first deliveries compared": 14, "faults that separated an ordered pair": 3},
+		NoDataLoss: {
+			"messages acked": 12, "messages seen still stored": 0, "acked messages passed over so far": 0,
+			"channels proven drained":                         2,
+			"acked messages in flight or stored during kill":  5,
+			"acked messages in flight or stored during pause": 2,
+		},
+		ProducerProgress: {"quiet windows after a fault": 1, "windows with sends, over all producers": 2},
+		ConsumerProgress: {
+			"quiet windows after a fault": 1, "messages of a window consumed in time": 6,
+			"windows that a backlog outlasted": 0,
+		},
+		DeliveryGuarantee: {
+			"messages consumed": 29, "retries": 3, "second positions of an id": 0,
+			"duplicates consumed": 1, "duplicates explained": 1,
+		},
+	}
+	got := map[string]Exposure{}
+	for _, p := range v.Properties {
+		got[p.Slug] = p.Exposure
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWindows is about when liveness is judged at all.
+func TestWindows(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		edits  []string
+		config func(*Config)
+		status Status // of both liveness properties
+	}{
+		{"no window", []string{"- 2000 h phase quiet", "- 6000 h phase quiet-end"}, nil, Inconclusive},
+		{"window not over", []string{"- 6000 h phase quiet-end", "- 7000 h phase heal", "- 8000 h phase drain",
+			"- 9000 h phase verify", "- 9100 h phase end"}, nil, Inconclusive},
+		{"fault inside the window", []string{"+ 4000 h fault kill broker-1 effective 9", "+ 4100 h fault kill broker-1 ended 9"}, nil, Inconclusive},
+		{"fault throughout the window", []string{"+ 1900 h fault kill broker-1 effective 9", "+ 6100 h fault kill broker-1 ended 9"}, nil, Inconclusive},
+		{"recovery bound not known", nil, func(c *Config) { c.Recovery = 0 }, Inconclusive},
+		{"a second window", []string{"+ 6100 h phase quiet", "+ 6900 h phase quiet-end"}, nil, Pass},
+	} {
+		cfg := testConfig()
+		if test.config != nil {
+			test.config(&cfg)
+		}
+		v := judge(t, cfg, clean.edit(t, test.edits...).events(t))
+		for _, slug := range []string{ProducerProgress, ConsumerProgress} {
+			if p := v.property(t, slug); p.Status != test.status {
+				t.Errorf("%s: %s is %s, want %s: %s", test.name, slug, p.Status, test.status, explain(v))
+			}
+		}
+	}
+}
+
+func TestWindowBeforeAnyFaultProvesNothing(t *testing.T) {
+	const calm script = `
+		100 h  phase chaos
+		200 h  phase quiet
+		300 p1 attempt 1
+		301 p1 ack 1
+		302 o1 consume p1-1 @1
+		303 s1 consume p1-1 @1
+		3000 h phase quiet-end`
+	v := judge(t, testConfig(), calm.events(t))
+	for _, slug := range []string{ProducerProgress, ConsumerProgress} {
+		if p := v.property(t, slug); p.Status != Inconclusive || p.Exposure["quiet windows after a fault"] != 0 {
+			t.Errorf("%s: %s with %v, want inconclusive without a window", slug, p.Status, p.Exposure)
+		}
+	}
+}
+
+// TestBacklogMustMoveInEachQuarter: the window is 2 s to 6 s and the recovery
+// bound 1 s, so that the first quarter counts too.
+func TestBacklogMustMoveInEachQuarter(t *testing.T) {
+	backlog := []string{
+		"- 104 s1 consume p1-1 @1", "+ 3100 s1 consume p1-1 @1 attempts=2",
+		"- 611 s1 consume p1-2 @3", "- 612 s1 finish p1-2 @3", "+ 4100 s1 consume p1-2 @3",
+		"- 1006 s1 consume p1-4 @6", "+ 5500 s1 consume p1-4 @6",
+		"- 2512 s1 consume p1-6 @10", "+ 6300 s1 consume p1-6 @10",
+	}
+	for _, test := range []struct {
+		name   string
+		edits  []string
+		detail string // of the violation; empty: none
+	}{
+		{"it moves in each", nil, ""},
+		{"nothing in the first", []string{"- 2612 s2 consume p2-6 @11", "+ 3050 s2 consume p2-6 @11"}, "consumed nothing between +2.000000s and +3.000000s"},
+		{"nothing in the third", []string{"- 4100 s1 consume p1-2 @3", "+ 5400 s1 consume p1-2 @3"}, "consumed nothing between +4.000000s and +5.000000s"},
+		{"nothing in the last, but no backlog either", []string{"- 5500 s1 consume p1-4 @6", "+ 4900 s1 consume p1-4 @6", "- 6300 s1 consume p1-6 @10", "+ 4950 s1 consume p1-6 @10"}, ""},
+	} {
+		s := clean.edit(t, "+ 2999 s1 tick")
+		for _, edits := range [][]string{backlog, test.edits} {
+			s = s.edit(t, edits...)
+		}
+		v := judge(t, testConfig(), s.events(t))
+		p := v.property(t, ConsumerProgress)
+		switch {
+		case test.detail == "" && p.Status != Pass:
+			t.Errorf("%s: want pass, got %s", test.name, explain(v))
+		case test.detail != "" && (p.Total != 1 || !strings.Contains(p.Violations[0].Detail, test.detail)):
+			t.Errorf("%s: want one violation that says %q, got %s", test.name, test.detail, explain(v))
+		}
+	}
+}
+
+// TestAtMostOnce: producers that never retry need neither a retry nor a
+// duplicate, and an id may hold one position.
+func TestAtMostOnce(t *testing.T) {
+	cfg := testConfig()
+	cfg.AtMostOnce, cfg.MaxTries = true, 1
+	cfg.Claims = []string{ClaimUnknownLaterSeen, ClaimConsumerResumed, ClaimProducerKilledBetween}
+	once := clean.edit(t,
+		"- 450 p2 attempt 3", "- 451 p2 fail 3", "- 500 p2 attempt 3", "- 501 p2 fail 3", "- 502 p2 gave-up 3",
+		"- 310 p1 attempt 3", "- 311 p1 fail 3", "- 605 s2 consume p1-1 @1 attempts=2")
+	if v := judge(t, cfg, once.events(t)); v.Status != Pass {
+		t.Errorf("want pass, got %s", explain(v))
+	}
+	twice := once.edit(t, "+ 622 s2 consume p2-2 @44")
+	wantOnly(t, judge(t, cfg, twice.events(t)), DeliveryGuarantee)
+}
+
+func TestLossInOneChannelOutranksAnUnprovenDrainOfAnother(t *testing.T) {
+	v := judge(t, testConfig(), clean.edit(t, "- 1005 o1 consume p1-4 @6", "- 8501 h drained shared").events(t))
+	p := v.property(t, NoDataLoss)
+	if p.Status != Fail || p.Total != 1 || p.Exposure["channels proven drained"] != 1 {
+		t.Errorf("want one loss and one proven channel, got %s", explain(v))
+	}
+	const later = "producer-2-7, sent after its ack, was delivered there"
+	if !strings.Contains(p.Violations[0].Detail, later) {
+		t.Errorf("detail %q does not name what passed it", p.Violations[0].Detail)
+	}
+}
+
+func TestSuspectsAreCountedBeforeTheDrain(t *testing.T) {
+	v := judge(t, testConfig(), clean.edit(t, "- 1005 o1 consume p1-4 @6", "- 8500 h drained ordered").events(t))
+	if p := v.property(t, NoDataLoss); p.Exposure["acked messages passed over so far"] != 1 || p.Status != Inconclusive {
+		t.Errorf("want one suspect and no verdict, got %s", explain(v))
+	}
+}
+
+// TestClaims: each edit takes one situation away, and only its claim with it.
+func TestClaims(t *testing.T) {
+	for claim, edits := range map[string][]string{
+		ClaimRetriedFailedSend: {"- 450 p2 attempt 3", "- 451 p2 fail 3", "- 500 p2 attempt 3", "- 501 p2 fail 3", "- 502 p2 gave-up 3",
+			"- 310 p1 attempt 3", "- 311 p1 fail 3", "+ 6500 p1 gave-up 5"},
+		ClaimGaveUp:            {"- 500 p2 attempt 3", "- 501 p2 fail 3"},
+		ClaimDuplicateConsumed: {"- 605 s2 consume p1-1 @1 attempts=2"},
+		ClaimUnknownLaterSeen:  {"- 390 p2 unknown 2"},
+		ClaimConsumerResumed: {"- 1100 h fault kill consumer-ordered-1 effective 4", "- 1200 h fault kill consumer-ordered-1 ended 4",
+			"+ 1100 h fault stop consumer-ordered-1 effective 4", "+ 1200 h fault stop consumer-ordered-1 ended 4"},
+		ClaimProducerKilledBetween: {"+ 790 p1 unknown 5"},
+	} {
+		v := judge(t, testConfig(), clean.edit(t, edits...).events(t))
+		for _, c := range v.Claims {
+			gone := c.Name == claim || claim == ClaimRetriedFailedSend && c.Name == ClaimGaveUp
+			if c.Reached == gone {
+				t.Errorf("without %s: claim %s is met %d times", claim, c.Name, c.Count)
+			}
+		}
+		if v.Status != Inconclusive || !strings.Contains(v.Reason, "claim "+claim+" was not reached") {
+			t.Errorf("without %s: %s (%s)", claim, v.Status, v.Reason)
+		}
+	}
+}
