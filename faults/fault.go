@@ -11,7 +11,7 @@
 //	for now := range ticks {                  // nanoseconds since the start of chaos
 //		for _, f := range s.Due(now) {
 //			world.Begin(f)                    // then, as it happens:
-//		}                                     //   s.Effective(f.Ref, t) the process is gone
+//		}                                     //   s.Effective(f.Ref, t) its signal was sent
 //	}                                         //   s.Ended(f.Ref, t)     its successor is ready
 //	for _, e := range s.Entries() {
 //		line = faults.AppendEntry(line[:0], e)

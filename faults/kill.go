@@ -2,8 +2,8 @@ package faults
 
 // kill ends a process as a crash does: SIGKILL, no chance to flush or say
 // goodbye. Bytes already handed to the operating system stay; what was in the
-// process's own memory is gone. It is effective when the process has been
-// reaped, and ended when the process started again after For is ready.
+// process's own memory is gone. It takes effect with the
+// signal, and has ended when the process started again after For is ready.
 func kill() Spec {
 	return Spec{
 		Kind:   Kill,

@@ -2,8 +2,8 @@ package faults
 
 // pause freezes a process, as a long collection or a suspended machine does:
 // SIGSTOP, and SIGCONT after For. Its connections stay open and silent, so its
-// peers see timeouts instead of errors. It is effective when the signal was
-// sent, and ended when the process runs again.
+// peers see timeouts instead of errors. It takes effect with the signal, and has
+// ended when the process runs again.
 func pause() Spec {
 	return Spec{
 		Kind:  Pause,

@@ -1,8 +1,8 @@
 package faults
 
 // stop asks a process to end in order, as a deployment does: SIGTERM, then
-// wait. It is effective when the process has ended, and ended when the process
-// started again after For is ready. Nothing may be lost or forgotten by it.
+// wait. It takes effect with the signal, and has ended when the process started
+// again after For is ready. Nothing may be lost or forgotten by it.
 func stop() Spec {
 	return Spec{
 		Kind:   Stop,

@@ -100,6 +100,7 @@ func TestWrongPlans(t *testing.T) {
 		{"interval", `"interval":12500000`, `"interval":0`, "plan: workload: producer 1: interval is 0, allowed is 100000..1000000000"},
 		{"consumer", `"name":"consumer-shared-2"`, `"name":"consumer-shared-1"`, "plan: workload: consumer 3: a second consumer-shared-1"},
 		{"consumer of another channel", `"name":"consumer-shared-2"`, `"name":"consumer-other-2"`, `plan: workload: consumer 3: name "consumer-other-2" is not consumer-<channel>-<n> of channel "shared"`},
+		{"channels after chaos", `"consume_after_chaos":false`, `"consume_after_chaos":true`, "plan: workload: consumer 2: a second channel, shared; with consume_after_chaos there can be one"},
 		{"ready count", `"in_flight":10`, `"in_flight":0`, "plan: workload: consumer 2: in_flight is 0, allowed is 1..2500"},
 		{"warm-up", `"warm_up_acks":200`, `"warm_up_acks":-1`, "plan: phases: warm_up_acks is -1, allowed is 0..1000000"},
 		{"drain", `"tries":4`, `"tries":100`, "plan: phases: drain_within is 15000000000, shorter than the tries of one message may take"},

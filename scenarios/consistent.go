@@ -73,6 +73,9 @@ func (s Scenario) workloadFits() error {
 			return s.contradiction("workload.channels."+strconv.Itoa(i)+".name", "is %s like that of an earlier channel", c.name)
 		}
 	}
+	if w.consumeAfterChaos && len(w.channels) > 1 {
+		return s.contradiction("workload.channels", "are %d, but with workload.consume: after-chaos there can be one: the first channel that is made gets the topic's backlog, the next one nothing", len(w.channels))
+	}
 	if w.atMostOnce && w.tries != 1 {
 		return s.contradiction("workload.send.tries", "is %d, but at-most-once never sends a message twice; leave it out", w.tries)
 	}

@@ -72,7 +72,7 @@ func workloadKeys() []key {
 		{path: "workload", shape: aMap, required: true, about: "what the clients do"},
 		{path: "workload.topic", shape: aName, byDef: "orders", about: "topic all messages go to"},
 		{path: "workload.delivery", shape: aChoice, choices: []string{"at-least-once", "at-most-once"}, byDef: "at-least-once", about: "at-most-once never sends a message twice"},
-		{path: "workload.consume", shape: aChoice, choices: []string{"always", "after-chaos"}, byDef: "always", about: "after-chaos starts the consumers with the drain: nothing is in flight while faults are active"},
+		{path: "workload.consume", shape: aChoice, choices: []string{"always", "after-chaos"}, byDef: "always", about: "after-chaos makes the channel and starts its consumers with the drain: nothing is in flight while faults are active"},
 		{path: "workload.producers", shape: aMap, about: "producer processes"},
 		{path: "workload.producers.count", shape: aNumber, lo: 1, hi: maxProducers, byDef: "1", about: "number of processes"},
 		{path: "workload.producers.rate", shape: aRate, lo: 1, hi: maxRate, byDef: "50/s", about: "messages per second of each one, whether or not earlier ones were acked"},

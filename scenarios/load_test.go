@@ -106,6 +106,7 @@ func TestContradictionsInAFile(t *testing.T) {
 		{"faults of a running nsqd", fault(freeze) + "target: {kind: nsq, address: \"a:1\", http: \"a:2\"}\n", `6:3: faults cannot be: Pestle does not touch the nsqd at target.address; leave target.address out to have one started`},
 
 		{"channel twice", with(3, "  channels: [{name: a}, {name: a}]"), `3:32: workload.channels.1.name is a like that of an earlier channel`},
+		{"channels after chaos", strings.Replace(with(2, "workload:\n  consume: after-chaos"), "{name: all}", "{name: a}, {name: b}", 1), `4:13: workload.channels are 2, but with workload.consume: after-chaos there can be one: the first channel that is made gets the topic's backlog, the next one nothing`},
 		{"retries at most once", with(2, "workload:\n  delivery: at-most-once\n  send: {tries: 2}"), `4:17: workload.send.tries is 2, but at-most-once never sends a message twice; leave it out`},
 		{"warm-up out of reach", with(4, "phases: {warm_up: {acks: 501}, chaos: 40s, quiet: {every: 15s, for: 5s}}"), `4:26: phases.warm_up.acks is 501, but 1 producers at 50/s send only 500 messages in 10s`},
 		{"drain shorter than the tries", with(4, "phases: {drain: 4s, chaos: 40s, quiet: {every: 15s, for: 5s}}"), `4:17: phases.drain is 4s, but a producer may need 4350ms to resolve its open sends (tries, timeout and backoff of workload.send)`},

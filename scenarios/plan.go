@@ -41,8 +41,9 @@ type Workload struct {
 	Backoff    int64  `json:"backoff"`      // before the second send; doubles with each further one
 	Timeout    int64  `json:"timeout"`      // of one send; after it the send is unknown
 	MsgTimeout int64  `json:"msg_timeout"`  // lease the consumers ask for
-	// ConsumeAfterChaos keeps the consumers from starting before the drain, so
-	// that nothing is in flight while faults are active.
+	// ConsumeAfterChaos keeps the channel and its consumers from being there
+	// before the drain, so that nothing is in flight, or on its way from the
+	// topic to a channel, while faults are active. There is one channel then.
 	ConsumeAfterChaos bool       `json:"consume_after_chaos"`
 	Producers         []Producer `json:"producers"`
 	Consumers         []Consumer `json:"consumers"`

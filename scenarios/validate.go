@@ -130,6 +130,9 @@ func (w Workload) validate() error {
 		if slices.Contains(names, c.Name) {
 			return fmt.Errorf("consumer %d: a second %s", i+1, c.Name)
 		}
+		if w.ConsumeAfterChaos && c.Channel != w.Consumers[0].Channel {
+			return fmt.Errorf("consumer %d: a second channel, %s; with consume_after_chaos there can be one", i+1, c.Channel)
+		}
 		names = append(names, c.Name)
 	}
 	return nil
