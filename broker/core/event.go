@@ -126,7 +126,7 @@ type Reply struct {
 
 // Stats is one consistent snapshot of the node.
 type Stats struct {
-	Health    string // "OK", or why publishes are refused
+	Health    string // "OK", or why publishes are refused or soon may be
 	StartWall int64  // ns since the epoch
 	Topics    []TopicStats
 	Producers []ClientStats

@@ -189,7 +189,7 @@ func (c *Core) recovered(now Time, fx *Effects) {
 		}
 	}
 	c.reopen()
-	c.writer.create(fx)
+	c.writer.createAhead(fx)
 	fx.log(Info, "recovered: %d topics, %d channels, %d messages, %d journal files", len(c.meta.topics), len(c.channels), messages, len(c.writer.files))
 	for _, r := range c.early {
 		c.requested(now, r, fx)

@@ -2,7 +2,7 @@ package core
 
 import "pestle/broker/nsq"
 
-// health says why publishes are refused, or OK.
+// health says why publishes are refused, or soon may be, or OK.
 func (c *Core) health() string {
 	if !c.ready {
 		return "recovering: the journal is not durable yet"
@@ -10,8 +10,8 @@ func (c *Core) health() string {
 	if c.stopping != serving {
 		return stopText
 	}
-	if why, ok := c.replicator.Admits(0); !ok {
-		return why
+	if c.writer.why != "" {
+		return "publishes are refused when the current journal file is full, because the next one cannot be made: " + c.writer.why
 	}
 	return "OK"
 }

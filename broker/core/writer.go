@@ -115,7 +115,7 @@ func (w *writer) write(now Time, fx *Effects) {
 	w.open, w.openLen = w.open[:0], 0
 	w.core.deadlines.cancel(&w.idle)
 	fx.add(Effect{Kind: FxWrite, File: f.seq, Offset: from, Data: data})
-	w.create(fx)
+	w.createAhead(fx)
 }
 
 // mark issues a batch without records.
@@ -154,9 +154,13 @@ func (t idleTimer) expire(_ *Core, now Time, fx *Effects) {
 	}
 }
 
-// seal gives the current file its last batch, if a next file is there.
+// seal gives the current file its last batch, once a next file is there.
 func (w *writer) seal(now Time, fx *Effects) {
-	if w.ahead == nil || w.syncing != 0 || w.sealing {
+	if w.ahead == nil {
+		w.create(fx)
+		return
+	}
+	if w.syncing != 0 || w.sealing {
 		return
 	}
 	w.mark(now, fx)
@@ -175,13 +179,20 @@ func (w *writer) turn(checkpoint []journal.Record, fx *Effects) {
 		w.checkpointLen = journal.RecordSize(len(r.Payload)) + max(w.openLen, journal.BatchHeaderSize)
 		w.put(r)
 	}
-	w.create(fx)
+	w.createAhead(fx)
 }
 
-// create asks for the next file once half of the current one is used.
+// createAhead asks for the next file once half of the current one is used.
+func (w *writer) createAhead(fx *Effects) {
+	if 2*(w.at+w.openLen) >= w.current().size {
+		w.create(fx)
+	}
+}
+
+// create asks for the next file, if it is neither there nor asked for.
 func (w *writer) create(fx *Effects) {
 	f := w.current()
-	if w.ahead != nil || w.creating != 0 || w.retry.isSet() || 2*(w.at+w.openLen) < f.size {
+	if w.ahead != nil || w.creating != 0 || w.retry.isSet() {
 		return
 	}
 	w.creating = w.core.token()

@@ -39,7 +39,7 @@ func scan(seq uint64, data []byte) (content, error) {
 	c.dirty = max(c.end, int64(len(bytes.TrimRight(data, "\x00"))))
 	// Whatever made the batch at end unreadable, headers behind it may still
 	// say that it was durable once.
-	for at := c.end; at+BatchHeaderSize <= c.dirty; at += align {
+	for at := c.end; at < c.dirty; at += align {
 		if h, ok := readBatchHeader(Position{seq, at}, data); ok {
 			c.claim = later(c.claim, h.durable)
 		}

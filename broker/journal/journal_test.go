@@ -1,0 +1,375 @@
+package journal
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fileSize is the size of the files these tests make.
+const fileSize = 4096
+
+// written is a journal file under construction, kept by the rules of the
+// package comment.
+type written struct {
+	seq     uint64
+	data    []byte
+	durable Position
+	ends    []int64 // where the header and each batch end
+	index   uint64
+}
+
+func newFile(seq uint64, durable Position) *written {
+	w := &written{seq: seq, data: AppendFileHeader(nil, seq), durable: durable}
+	w.ends = []int64{FileHeaderSize}
+	return w
+}
+
+func (w *written) end() Position { return Position{w.seq, int64(len(w.data))} }
+
+// batch appends one batch of records with these payloads; sync makes it
+// durable, as far as the next batch will say.
+func (w *written) batch(sync bool, payloads ...string) {
+	b := Batch{Durable: w.durable, LogTime: 1000 + int64(len(w.ends)), WallTime: 2000 + int64(len(w.ends))}
+	for _, p := range payloads {
+		w.index++
+		b.Records = append(b.Records, Record{Group: 1, Kind: 7, Index: w.index, Term: 1, Payload: []byte(p)})
+	}
+	w.data = AppendBatch(w.data, w.end(), b)
+	w.ends = append(w.ends, int64(len(w.data)))
+	if sync {
+		w.durable = w.end()
+	}
+}
+
+// file is the content, filled up with zeros.
+func (w *written) file() []byte {
+	return append(bytes.Clone(w.data), make([]byte, fileSize-len(w.data))...)
+}
+
+// payloads is what a reader got, batch by batch.
+func payloads(batches []Batch) [][]string {
+	var out [][]string
+	for _, b := range batches {
+		list := []string{}
+		for _, r := range b.Records {
+			list = append(list, string(r.Payload))
+		}
+		out = append(out, list)
+	}
+	return out
+}
+
+func TestBatchesComeBackAsWritten(t *testing.T) {
+	w := newFile(3, Position{2, 640})
+	w.batch(true, "a", "", strings.Repeat("x", 1000))
+	w.batch(true)
+	w.batch(false, "last")
+	var r Reader
+	got, err := r.Feed(3, w.file())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Batch{
+		{At: 32, Durable: Position{2, 640}, LogTime: 1001, WallTime: 2001, Records: []Record{
+			{Group: 1, Kind: 7, Index: 1, Term: 1, Payload: []byte("a"), At: 32 + 48 + 32},
+			{Group: 1, Kind: 7, Index: 2, Term: 1, Payload: []byte{}, At: 32 + 48 + 40 + 32},
+			{Group: 1, Kind: 7, Index: 3, Term: 1, Payload: []byte(strings.Repeat("x", 1000)), At: 32 + 48 + 40 + 32 + 32},
+		}},
+		{At: w.ends[1], Durable: Position{3, w.ends[1]}, LogTime: 1002, WallTime: 2002, Records: []Record{}},
+		{At: w.ends[2], Durable: Position{3, w.ends[2]}, LogTime: 1003, WallTime: 2003, Records: []Record{
+			{Group: 1, Kind: 7, Index: 4, Term: 1, Payload: []byte("last"), At: w.ends[2] + 48 + 32},
+		}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+	tail, err := r.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantTail := Tail{
+		End: w.end(), Size: fileSize, LogTime: 1003, WallTime: 2003,
+		RewriteAt: Position{3, w.ends[2]}, Rewrite: w.data[w.ends[2]:],
+	}
+	if diff := cmp.Diff(wantTail, tail); diff != "" {
+		t.Errorf("tail (-want +got):\n%s", diff)
+	}
+}
+
+// The bytes of the format are fixed: a change of them must be seen.
+func TestBytesOfTheFormat(t *testing.T) {
+	got := AppendFileHeader(nil, 2)
+	got = AppendBatch(got, Position{2, 32}, Batch{
+		Durable: Position{1, 64}, LogTime: 5, WallTime: 6,
+		Records: []Record{{Group: 1, Kind: 7, Index: 9, Term: 1, Payload: []byte("hello")}},
+	})
+	want := strings.Join([]string{
+		"5053544c4a524e4c 01000000 00000000 0200000000000000 " + fmt.Sprintf("%x", got[24:28]) + " 00000000",
+		"42544348 58000000 01000000 " + fmt.Sprintf("%x", got[44:48]) + " 0100000000000000 4000000000000000 0500000000000000 0600000000000000",
+		"05000000 " + fmt.Sprintf("%x", got[84:88]) + " 01000000 07 000000 0900000000000000 0100000000000000 68656c6c6f 000000",
+	}, "")
+	if hex := fmt.Sprintf("%x", got); hex != strings.ReplaceAll(want, " ", "") {
+		t.Errorf("bytes\n got %s\nwant %s", hex, want)
+	}
+	if sum := fmt.Sprintf("%x %x %x", got[24:28], got[44:48], got[84:88]); sum != goldenSums {
+		t.Errorf("CRCs are %s, were %s", sum, goldenSums)
+	}
+}
+
+// A tear leaves any prefix of the last batch, in front of zeros or of
+// anything. Every earlier batch must survive, and the tail be cut.
+func TestTornAtEveryByte(t *testing.T) {
+	w := newFile(1, Position{})
+	w.batch(true, "one")
+	w.batch(true, "two", "three")
+	w.batch(false, "four", "five")
+	last, end := w.ends[2], w.ends[3]
+	for cut := last; cut < end; cut++ {
+		for _, fill := range []byte{0, 0xff} {
+			data := w.file()
+			for i := cut; i < end; i++ {
+				data[i] = fill
+			}
+			if bytes.Equal(data, w.file()) {
+				continue // the tear took nothing but zeros
+			}
+			var r Reader
+			got, err := r.Feed(1, data)
+			if err != nil {
+				t.Fatalf("torn at %d with %#x: %v", cut, fill, err)
+			}
+			if diff := cmp.Diff([][]string{{"one"}, {"two", "three"}}, payloads(got)); diff != "" {
+				t.Fatalf("torn at %d with %#x (-want +got):\n%s", cut, fill, diff)
+			}
+			tail, err := r.Finish()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tail.End != (Position{1, last}) {
+				t.Fatalf("torn at %d with %#x: the journal ends at %v, want %d", cut, fill, tail.End, last)
+			}
+			if rest := data[last+tail.Torn:]; len(bytes.Trim(rest, "\x00")) > 0 {
+				t.Fatalf("torn at %d with %#x: bytes stay behind the %d that are cut", cut, fill, tail.Torn)
+			}
+		}
+	}
+}
+
+// Rot in what was durable, anywhere, must be told from a tear, whatever the
+// batches behind it are: records, a mark, or those of the next file.
+func TestRotAtEveryByte(t *testing.T) {
+	one := newFile(1, Position{})
+	one.batch(true, "one")
+	one.batch(true, "two", "three")
+	one.batch(true) // the mark a file ends with
+	two := newFile(2, one.durable)
+	two.index = one.index
+	two.batch(true, "four")
+	two.batch(false) // the mark of an idle journal
+
+	for name, test := range map[string]struct {
+		files []*written
+		until int64 // every byte of the first file up to here is durable
+	}{
+		"a batch follows":            {[]*written{one}, one.ends[2]},
+		"a file follows":             {[]*written{one, two}, one.ends[3]},
+		"a mark follows in the file": {[]*written{two}, two.ends[1]},
+	} {
+		for at := int64(0); at < test.until; at++ {
+			for _, bit := range []byte{0x01, 0x80} {
+				var r Reader
+				var err error
+				for i, w := range test.files {
+					data := w.file()
+					if i == 0 {
+						data[at] ^= bit
+					}
+					if err == nil {
+						_, err = r.Feed(w.seq, data)
+					}
+				}
+				if err == nil {
+					_, err = r.Finish()
+				}
+				if err == nil {
+					t.Fatalf("%s: byte %d with bit %#x flipped is not noticed", name, at, bit)
+				}
+			}
+		}
+	}
+}
+
+func TestZeroedBatchIsRot(t *testing.T) {
+	w := newFile(1, Position{})
+	w.batch(true, "one")
+	w.batch(true, "two")
+	w.batch(false, "three")
+	data := w.file()
+	clear(data[w.ends[1]:w.ends[2]])
+	var r Reader
+	_, err := r.Feed(1, data)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("journal file 1 is damaged at offset %d: what stood there was durable up to file 1 offset %d", w.ends[1], w.ends[2])) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestJournalsThatMustNotStart(t *testing.T) {
+	one := newFile(1, Position{})
+	one.batch(true, "one")
+	one.batch(true)
+	two := newFile(2, one.durable)
+	two.batch(true, "two")
+	two.batch(true)
+	three := newFile(3, two.durable)
+	three.batch(true, "three")
+
+	newer := bytes.Clone(one.file())
+	copy(newer, AppendFileHeader(nil, 1))
+	newer[8] = 9
+	copy(newer[24:], le32(Sum(newer[:24])))
+
+	short := newFile(2, Position{1, one.ends[1]})
+	short.batch(true, "two")
+
+	for name, test := range map[string]struct {
+		seqs  []uint64
+		files [][]byte
+		want  string
+	}{
+		"a file is missing":              {[]uint64{1, 3}, [][]byte{one.file(), three.file()}, "journal file 2 is missing between 1 and 3"},
+		"a file has another's name":      {[]uint64{1, 2}, [][]byte{one.file(), one.file()}, "journal file 2 says that it is file 1"},
+		"a file is of a newer program":   {[]uint64{1}, [][]byte{newer}, "journal file 1 has format version 9 and this program reads version 1"},
+		"a file was wiped in the middle": {[]uint64{1, 2, 3}, [][]byte{one.file(), make([]byte, fileSize), three.file()}, "journal file 3 does not go on where file 1 ends"},
+		"the end of a file is cut":       {[]uint64{1, 2}, [][]byte{one.file()[:one.ends[1]], two.file()}, "journal file 2 does not go on where file 1 ends, at offset 120"},
+		"a file goes on too early":       {[]uint64{1, 2}, [][]byte{one.file(), short.file()}, "journal file 2 does not go on where file 1 ends"},
+		"the oldest file is empty":       {[]uint64{4}, [][]byte{make([]byte, fileSize)}, "journal file 4 is the oldest and empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r Reader
+			var err error
+			for i, data := range test.files {
+				if err == nil {
+					_, err = r.Feed(test.seqs[i], data)
+				}
+			}
+			if err == nil {
+				_, err = r.Finish()
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func le32(x uint32) []byte { return []byte{byte(x), byte(x >> 8), byte(x >> 16), byte(x >> 24)} }
+
+// What a crash can leave of a file that was just begun is no damage.
+func TestFilesWithoutBatches(t *testing.T) {
+	one := newFile(1, Position{})
+	one.batch(true, "one")
+	one.batch(true)
+	two := newFile(2, one.durable)
+	two.batch(false, "two")
+	torn := two.file()
+	torn[two.ends[1]-1] ^= 1
+	headless := two.file()
+	headless[3] ^= 1
+	for name, data := range map[string][]byte{
+		"zeros":               make([]byte, fileSize),
+		"no bytes":            nil,
+		"a header":            AppendFileHeader(nil, 2),
+		"a torn first batch":  torn,
+		"a torn file header":  headless,
+		"part of file header": AppendFileHeader(nil, 2)[:20],
+	} {
+		var r Reader
+		_, err := r.Feed(1, one.file())
+		if err == nil {
+			_, err = r.Feed(2, data)
+		}
+		tail, finish := r.Finish()
+		if err != nil || finish != nil {
+			t.Errorf("%s: %v, %v", name, err, finish)
+			continue
+		}
+		want := Tail{End: one.end(), Size: fileSize, LogTime: 1002, WallTime: 2002, Empty: []uint64{2}}
+		want.RewriteAt = Position{1, one.ends[1]}
+		want.Rewrite = one.data[one.ends[1]:]
+		if strings.Contains(name, "torn") {
+			// The header of the torn batch still proves the end of file 1.
+			want.RewriteAt, want.Rewrite = one.end(), nil
+		}
+		if diff := cmp.Diff(want, tail); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A block that stands elsewhere than it was written is not taken for a batch.
+func TestMisplacedBlocks(t *testing.T) {
+	w := newFile(1, Position{})
+	w.batch(true, "same length")
+	first := bytes.Clone(w.data[w.ends[0]:w.ends[1]])
+	for name, data := range map[string][]byte{
+		"at another offset":            append(bytes.Clone(w.data), first...),
+		"in another file, same offset": append(AppendFileHeader(nil, 2), first...),
+	} {
+		seq := uint64(1)
+		if strings.Contains(name, "another file") {
+			seq = 2
+		}
+		c, err := scan(seq, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(c.batches); n != int(2-seq) {
+			t.Errorf("%s: %d batches are read", name, n)
+		}
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	w := newFile(1, Position{})
+	w.batch(true, "one", "two")
+	w.batch(true)
+	w.batch(false, "three")
+	f.Add(w.data, AppendFileHeader(nil, 2))
+	two := newFile(2, w.end())
+	two.batch(true, "four")
+	f.Add(w.data, two.data)
+	f.Add([]byte{}, []byte{})
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		var r Reader
+		got, err := r.Feed(1, bytes.Clone(a))
+		if err != nil {
+			return
+		}
+		size := int64(0)
+		for _, batch := range got {
+			for _, record := range batch.Records {
+				size += RecordSize(len(record.Payload))
+			}
+		}
+		if size > int64(len(a)) {
+			t.Errorf("%d bytes of records come out of %d", size, len(a))
+		}
+		if _, err := r.Feed(2, b); err != nil {
+			return
+		}
+		tail, err := r.Finish()
+		if err != nil {
+			return
+		}
+		if tail.End.Before(tail.RewriteAt) || tail.Torn < 0 || tail.End.Offset+tail.Torn > tail.Size {
+			t.Errorf("the tail makes no sense: %+v", tail)
+		}
+	})
+}
+
+// goldenSums are the CRCs of TestBytesOfTheFormat.
+const goldenSums = "60bdecc0 432e0aba f5318e6f"
