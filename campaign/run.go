@@ -68,6 +68,7 @@ func Run(ctx context.Context, plan scenarios.Plan, o Options) (Result, error) {
 		Started: began.UTC().Format(time.RFC3339), Elapsed: int64(time.Since(began)),
 		Environment: environment(outcome.TargetVersion),
 		Partial:     outcome.Interrupted,
+		FaultLog:    outcome.Faults,
 	}
 	if err != nil {
 		run.HarnessError = err.Error()

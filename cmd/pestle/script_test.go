@@ -1,0 +1,19 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes this test binary the `pestle` of the scripts; being a copy
+// named so, it also serves as the broker and the workload of their runs.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"pestle": main})
+}
+
+// TestScripts runs testdata/script/*.txtar: what a stranger types, and what he
+// gets to see.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
+}
