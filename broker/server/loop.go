@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// maxUnsynced bounds the input in bytes that the core may gather while
-	// one sync runs, and the writes queued for the disk. Beyond it readers
-	// wait for the disk. It only has to be more than a disk needs to be kept
+	// maxUnsynced bounds the input in bytes that the core may gather for the
+	// next sync, and the writes queued for the disk. Beyond it readers wait
+	// for the disk. It only has to be more than a disk needs to be kept
 	// busy (megabytes) and less than memory bears.
 	maxUnsynced = 64 << 20
 
@@ -50,10 +50,11 @@ type loop struct {
 
 	stopping bool // EvStop was seen: no new connections
 
-	syncing bool    // an FxSync is outstanding
-	fed     int     // bytes of input since it was issued
-	queued  int     // bytes of FxWrite not yet written
-	held    []*conn // readers that wait for the disk
+	syncing  bool    // an FxSync is outstanding
+	creating int     // so many FxCreate are
+	fed      int     // bytes of input since the last FxSync was issued
+	queued   int     // bytes of FxWrite not yet written
+	held     []*conn // readers that wait for the disk
 }
 
 // run returns nil after FxStopped and an *ExitError after FxExit or a failed
@@ -121,6 +122,8 @@ func (l *loop) step(now core.Time, m *message) error {
 		l.fed += len(m.event.Data)
 	case core.EvSynced:
 		l.syncing = false
+	case core.EvCreated:
+		l.creating--
 	case core.EvRequest:
 		l.asked[m.event.Request.ID] = m.answer
 		for _, body := range m.event.Request.Bodies {
@@ -153,9 +156,11 @@ func (l *loop) consumed(c *conn) {
 	c.consumed <- struct{}{}
 }
 
-// behind reports whether the disk has more than enough to do.
+// behind reports whether the disk has more than enough to do. Input waits in
+// the core for the next sync while one runs, or while the file it is for is
+// made.
 func (l *loop) behind() bool {
-	return l.syncing && l.fed > maxUnsynced || l.queued > maxUnsynced
+	return (l.syncing || l.creating > 0) && l.fed > maxUnsynced || l.queued > maxUnsynced
 }
 
 // release lets the held readers go on when the disk has caught up.
@@ -184,7 +189,10 @@ func (l *loop) carryOut() (done bool, err error) {
 		case core.FxWrite:
 			l.queued += len(e.Data)
 			l.disk.changes.put(*e)
-		case core.FxCreate, core.FxRemove:
+		case core.FxCreate:
+			l.creating++
+			l.disk.changes.put(*e)
+		case core.FxRemove:
 			l.disk.changes.put(*e)
 		case core.FxRead:
 			l.disk.reads.put(*e)

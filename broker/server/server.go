@@ -133,10 +133,24 @@ func (s *Server) Run(ctx context.Context) error {
 		_ = s.http.Close() // before ended: a request under way is not refused, its fate is open
 		close(s.aborted)
 		close(s.ended)
-		return err
+		return s.asStartError(err)
 	}
 	close(s.ended)
 	return s.close(l)
+}
+
+// asStartError makes the end of a core that never served a failure to start:
+// nothing was promised yet.
+func (s *Server) asStartError(err error) error {
+	var exit *ExitError
+	select {
+	case <-s.ready:
+	default:
+		if errors.As(err, &exit) {
+			return errors.New(exit.Reason)
+		}
+	}
+	return err
 }
 
 // recover reads the journal and returns the loop of the core that came of it.

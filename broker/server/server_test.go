@@ -372,8 +372,8 @@ func TestFullDiskAtTheFirstStartIsAStartError(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "no space left on device") {
-		t.Fatalf("Run returned %v, want the disk's error", err)
+	if err == nil || isExit(err) || !strings.Contains(err.Error(), "no space left on device") {
+		t.Fatalf("Run returned %v, want the disk's error, and no ExitError", err)
 	}
 }
 
@@ -417,18 +417,21 @@ func TestReadersWaitForADiskThatIsBehind(t *testing.T) {
 	for _, step := range []struct {
 		what                string
 		syncing             bool
+		creating            int
 		fed, queued         int
 		consumed, goesOnNow bool
 	}{
-		{"nothing under way", false, maxUnsynced + 1, 0, true, true},
-		{"a sync with little behind it", true, maxUnsynced, 0, true, true},
-		{"a sync with too much behind it", true, maxUnsynced + 1, 0, true, false},
-		{"still so", true, maxUnsynced + 2, 0, false, false},
-		{"the sync is done", false, maxUnsynced + 2, 0, false, true},
-		{"too many writes", false, 0, maxUnsynced + 1, true, false},
-		{"written", false, 0, maxUnsynced, false, true},
+		{"nothing under way", false, 0, maxUnsynced + 1, 0, true, true},
+		{"a sync with little behind it", true, 0, maxUnsynced, 0, true, true},
+		{"a sync with too much behind it", true, 0, maxUnsynced + 1, 0, true, false},
+		{"still so", true, 0, maxUnsynced + 2, 0, false, false},
+		{"the sync is done", false, 0, maxUnsynced + 2, 0, false, true},
+		{"too much waits for a file", false, 1, maxUnsynced + 1, 0, true, false},
+		{"the file is made", false, 0, maxUnsynced + 1, 0, false, true},
+		{"too many writes", false, 0, 0, maxUnsynced + 1, true, false},
+		{"written", false, 0, 0, maxUnsynced, false, true},
 	} {
-		l.syncing, l.fed, l.queued = step.syncing, step.fed, step.queued
+		l.syncing, l.creating, l.fed, l.queued = step.syncing, step.creating, step.fed, step.queued
 		if step.consumed {
 			l.consumed(c)
 		}
@@ -506,6 +509,28 @@ func (f countingFile) Sync() error {
 	f.fs.count++
 	f.fs.mu.Unlock()
 	return f.File.Sync()
+}
+
+func TestNothingIsDoneAfterFxExit(t *testing.T) {
+	sock, _ := socketPair(t)
+	c := newConn(1, sock, newQueue[message](), life{})
+	l := &loop{conns: map[core.ConnID]*conn{1: c}, disk: newDisk(nil, nil)}
+	l.fx.List = []core.Effect{
+		{Kind: core.FxSend, Conn: 1, Data: []byte("before")},
+		{Kind: core.FxExit, Text: "reason"},
+		{Kind: core.FxSend, Conn: 1, Data: []byte("after")},
+		{Kind: core.FxWrite, Data: []byte("after")},
+	}
+	done, err := l.carryOut()
+	if done || !isExit(err) || err.Error() != "reason" {
+		t.Fatalf("got %v, %v; want an ExitError with the reason", done, err)
+	}
+	if out, _ := c.take(nil); string(out) != "before" {
+		t.Errorf("queued for the connection: %q, want what came before", out)
+	}
+	if writes := l.disk.changes.take(nil); len(writes) > 0 {
+		t.Errorf("queued for the disk: %+v, want nothing", writes)
+	}
 }
 
 func TestLogLinesHaveTheirLevel(t *testing.T) {
