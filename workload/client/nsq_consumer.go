@@ -33,7 +33,6 @@ type NSQConsumer struct {
 	consumer *nsq.Consumer
 	quit     chan struct{}
 	stopping sync.Once
-	ended    sync.WaitGroup
 
 	mu        sync.Mutex
 	token     uint64
@@ -78,7 +77,6 @@ func NewNSQConsumer(config NSQConsumerConfig, report func(workload.Event)) (*NSQ
 	consumer.SetLogger(logFunc(c.watch), nsq.LogLevelDebug)
 	consumer.AddHandler(nsq.HandlerFunc(c.handle))
 	for _, address := range config.Addresses {
-		c.ended.Add(1)
 		go c.connect(address)
 	}
 	return c, nil
@@ -106,7 +104,6 @@ func (c *NSQConsumer) Requeue(token uint64, delay time.Duration) {
 func (c *NSQConsumer) Stop() {
 	c.stopping.Do(func() {
 		close(c.quit)
-		c.ended.Wait()
 		if c.allUp() {
 			c.consumer.Stop()
 			select {
@@ -131,7 +128,6 @@ func (c *NSQConsumer) allUp() bool {
 // connect makes the first connection to an address. From then on go-nsq
 // reconnects by itself.
 func (c *NSQConsumer) connect(address string) {
-	defer c.ended.Done()
 	for {
 		err := c.consumer.ConnectToNSQD(address)
 		if err == nil || errors.Is(err, nsq.ErrAlreadyConnected) {

@@ -89,7 +89,13 @@ func (p *NSQProducer) Send(id workload.ID, try int, body []byte, deadline int64)
 	s.timer = time.AfterFunc(time.Duration(deadline-stream.Now()), s.expire)
 	s.mu.Unlock()
 	select {
-	case p.sends <- s:
+	case <-p.quit:
+		s.answer(workload.EvFail, "not sent: the producer is closed")
+		return
+	default:
+	}
+	select {
+	case p.sends <- s: // one that Close overtakes here is answered by its timer
 	case <-p.quit:
 		s.answer(workload.EvFail, "not sent: the producer is closed")
 	}

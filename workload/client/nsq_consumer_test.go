@@ -1,0 +1,221 @@
+package client
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"pestle/workload"
+	"pestle/workload/internal/nsqscript"
+)
+
+func consumer(t *testing.T, addresses ...string) (*NSQConsumer, *inbox) {
+	t.Helper()
+	box := newInbox(t)
+	c, err := NewNSQConsumer(NSQConsumerConfig{Name: "consumer-shared-1", Addresses: addresses, Topic: "orders",
+		Channel: "shared", InFlight: 3, MsgTimeout: time.Minute}, box.put)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	return c, box
+}
+
+// record notes what a script read, as long as the test is interested.
+func record(read chan<- string, command string) {
+	select {
+	case read <- command:
+	default:
+	}
+}
+
+// subscribe is the beginning of every script here.
+func subscribe(c *nsqscript.Conn, read chan<- string) {
+	c.Handshake()
+	sub, _ := c.Command()
+	c.Respond("OK")
+	record(read, sub)
+	rdy, _ := c.Command()
+	record(read, rdy)
+}
+
+// listen reads commands until the client hangs up.
+func listen(c *nsqscript.Conn, read chan<- string) {
+	for command, _ := c.Command(); command != ""; command, _ = c.Command() {
+		record(read, command)
+		if command == "CLS" {
+			c.Respond("CLOSE_WAIT")
+		}
+	}
+}
+
+func commands(t *testing.T, from <-chan string, want ...string) {
+	t.Helper()
+	for _, want := range want {
+		select {
+		case got := <-from:
+			if got != want {
+				t.Fatalf("the server read %q, want %q", got, want)
+			}
+		case <-time.After(patience):
+			t.Fatalf("the server waited in vain for %q", want)
+		}
+	}
+}
+
+func TestConsumerAnswersDeliveries(t *testing.T) {
+	read := make(chan string, 10)
+	server := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
+		subscribe(c, read)
+		c.Message("0000100000000001", 1, []byte("a"))
+		c.Message("0000100000000002", 7, []byte("b"))
+		listen(c, read)
+	})
+	c, box := consumer(t, server.Address)
+	box.expect("connected")
+	commands(t, read, "SUB orders shared", "RDY 3")
+	a := box.expect("deliver 0000100000000001 attempts 1: a")
+	b := box.expect("deliver 0000100000000002 attempts 7: b") // more attempts than go-nsq's own limit
+	c.Requeue(b.Delivery.Token, 50*time.Millisecond)
+	c.Finish(a.Delivery.Token)
+	commands(t, read, "REQ 0000100000000002 50", "FIN 0000100000000001")
+	c.Finish(a.Delivery.Token) // once is enough
+	box.nothingMore()
+}
+
+// Messages that were received before the connection broke are delivered, and
+// the connection that follows is told only after all of them were answered.
+func TestConsumerLosesTheConnection(t *testing.T) {
+	server := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
+		subscribe(c, nil)
+		c.Message("0000100000000001", 1, []byte("a"))
+		c.Message("0000100000000002", 1, []byte("b"))
+		c.Message("0000100000000003", 1, []byte("c"))
+	})
+	c, box := consumer(t, server.Address)
+	for range 3 {
+		box.expect("connected")
+		var tokens []uint64
+		lost := false
+		for len(tokens) < 3 || !lost {
+			switch e := box.expect(""); e.Kind {
+			case workload.EvDelivery:
+				tokens = append(tokens, e.Delivery.Token)
+			case workload.EvDisconnected:
+				lost = true
+			default:
+				t.Fatalf("got %q before the deliveries were answered", text(e))
+			}
+		}
+		for _, token := range tokens {
+			c.Finish(token)
+		}
+	}
+}
+
+func TestConsumerWaitsForTheServer(t *testing.T) {
+	address := closedAddress(t)
+	_, box := consumer(t, address)
+	script := func(c *nsqscript.Conn) {
+		subscribe(c, nil)
+		listen(c, nil)
+	}
+	server := nsqscript.Listen(t, address, script)
+	box.expect("connected")
+	server.Close()
+	box.expect("disconnected: ")
+	nsqscript.Listen(t, address, script)
+	box.expect("connected")
+}
+
+// A server that is shutting down accepts and hangs up, or refuses: no
+// connection was there, so none is told as lost.
+func TestConsumerIsNotConnectedBeforeItSubscribed(t *testing.T) {
+	tries := make(chan int, 1000)
+	server := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
+		select {
+		case tries <- 1:
+		default:
+		}
+		c.Magic()
+		c.Command()
+		c.Error("E_BAD_BODY IDENTIFY no")
+	})
+	_, box := consumer(t, server.Address)
+	for range 3 {
+		<-tries
+	}
+	box.nothingMore()
+}
+
+// The loss of one of two connections is told of that one only.
+func TestConsumerWithTwoAddresses(t *testing.T) {
+	hangUp := make(chan struct{})
+	staying := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
+		subscribe(c, nil)
+		listen(c, nil)
+	})
+	leaving := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
+		subscribe(c, nil)
+		<-hangUp
+	})
+	_, box := consumer(t, staying.Address, leaving.Address)
+	targets := map[string]int{}
+	for range 2 {
+		targets[box.expect("connected").Target]++
+	}
+	if targets[staying.Address] != 1 || targets[leaving.Address] != 1 {
+		t.Fatalf("connected to %v", targets)
+	}
+	close(hangUp)
+	for _, want := range []string{"disconnected: ", "connected", "disconnected: ", "connected"} {
+		if e := box.expect(want); e.Target != leaving.Address {
+			t.Fatalf("%q is told of %s, which stays", text(e), e.Target)
+		}
+	}
+}
+
+func TestConsumerStop(t *testing.T) {
+	read := make(chan string, 10)
+	server := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
+		subscribe(c, read)
+		c.Message("0000100000000001", 1, []byte("a"))
+		listen(c, read)
+	})
+	c, box := consumer(t, server.Address)
+	box.expect("connected")
+	commands(t, read, "SUB orders shared", "RDY 3")
+	e := box.expect("deliver 0000100000000001")
+	stopped := make(chan struct{})
+	go func() {
+		c.Stop()
+		close(stopped)
+	}()
+	commands(t, read, "CLS")
+	c.Finish(e.Delivery.Token) // what was delivered can still be answered
+	commands(t, read, "FIN 0000100000000001")
+	<-stopped
+}
+
+// Whether nobody listens or the server never answers, as a paused one, there
+// is nothing to wait for.
+func TestConsumerStopsWithoutAConnection(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for _, address := range []string{closedAddress(t), silent.Addr().String()} {
+		c, box := consumer(t, address)
+		c.Stop()
+		box.nothingMore()
+	}
+}
+
+func TestNewNSQConsumerRefuses(t *testing.T) {
+	_, err := NewNSQConsumer(NSQConsumerConfig{Name: "c", Topic: "or ders", Channel: "shared", InFlight: 1}, nil)
+	if err == nil || !strings.Contains(err.Error(), "set up consumer c: invalid topic name") {
+		t.Errorf("got %v", err)
+	}
+}
