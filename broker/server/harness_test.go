@@ -208,9 +208,8 @@ func (c *client) want(kind nsq.NoticeKind) nsq.Notice {
 // faultFS is an FS whose files fail when they are told to.
 type faultFS struct {
 	FS
-	mu    sync.Mutex
-	fail  map[string]error // by operation: "create", "write", "sync"
-	block chan struct{}    // syncs wait for it to be closed, if set
+	mu   sync.Mutex
+	fail map[string]error // by operation: "create", "write", "sync"
 }
 
 func (f *faultFS) set(op string, err error) {
@@ -254,12 +253,6 @@ func (f *faultFile) WriteAt(p []byte, at int64) (int, error) {
 }
 
 func (f *faultFile) Sync() error {
-	f.fs.mu.Lock()
-	block := f.fs.block
-	f.fs.mu.Unlock()
-	if block != nil {
-		<-block
-	}
 	if err := f.fs.failure("sync"); err != nil {
 		return err
 	}

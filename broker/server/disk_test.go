@@ -1,0 +1,147 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pestle/broker/nsq"
+)
+
+func TestForeignFilesAreLeftAloneAndUnfinishedOnesRemoved(t *testing.T) {
+	dir := t.TempDir()
+	foreign := []string{"notes.txt", "journal-1.log", "journal-000000000000000G.log", "other.log.new"}
+	unfinished := fileName(9) + newSuffix
+	for _, name := range append([]string{unfinished}, foreign...) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := startIn(t, dir).end(t); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range foreign {
+		if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(data) != "mine" {
+			t.Errorf("%s: %q, %v; want it untouched", name, data, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, unfinished)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there (%v)", unfinished, err)
+	}
+}
+
+func TestFailedDiskEndsTheBrokerWithoutAnAck(t *testing.T) {
+	for _, op := range []string{"sync", "write"} {
+		t.Run(op, func(t *testing.T) {
+			fs := &faultFS{FS: openDir(t, t.TempDir())}
+			b := start(t, testConfig(fs))
+			p := dial(t, b.TCPAddr().String(), nsq.ClientConfig{})
+			p.Publish("t", []byte("good"))
+			p.want(nsq.NoticePublished)
+			fs.set(op, errors.New("the disk is gone"))
+			p.Publish("t", []byte("doomed"))
+			if n, err := p.next(); err == nil {
+				t.Fatalf("an answer though the %s failed: %+v", op, n)
+			}
+			if err := b.wait(t); !isExit(err) || !strings.Contains(err.Error(), "the disk is gone") {
+				t.Fatalf("Run returned %v, want an ExitError with the cause", err)
+			}
+		})
+	}
+}
+
+func TestFullDiskAtTheFirstStartIsAStartError(t *testing.T) {
+	fs := &faultFS{FS: openDir(t, t.TempDir())}
+	fs.set("create", errors.New("no space left on device"))
+	s, err := Open(testConfig(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Run(t.Context())
+	if err == nil || isExit(err) || !strings.Contains(err.Error(), "no space left on device") {
+		t.Fatalf("Run returned %v, want the disk's error, and no ExitError", err)
+	}
+}
+
+func TestCreatedFilesAreWholeOrAbsent(t *testing.T) {
+	dir := t.TempDir()
+	fs := &faultFS{FS: openDir(t, dir)}
+	d := newDisk(fs, newQueue[message]())
+	const size = zeroBlock + 12345
+	if err := d.create(7, size); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, fileName(7)))
+	if err != nil || !bytes.Equal(data, make([]byte, size)) {
+		t.Fatalf("%d bytes, %v; want %d zeros", len(data), err, size)
+	}
+	for _, op := range []string{"write", "sync"} {
+		fs.set(op, errors.New("full"))
+		if err := d.create(8, size); err == nil {
+			t.Fatalf("create succeeded though its %s failed", op)
+		}
+		fs.set(op, nil)
+		names, err := fs.List()
+		if want := []string{fileName(7)}; err != nil || !slices.Equal(names, want) {
+			t.Fatalf("after a failed %s: %v, %v; want %v", op, names, err, want)
+		}
+	}
+}
+
+func TestConcurrentPublishersShareSyncs(t *testing.T) {
+	fs := &countingFS{FS: openDir(t, t.TempDir())}
+	b := start(t, testConfig(fs))
+	before := fs.syncs()
+	const clients, each = 16, 50
+	var publishers []*client
+	for range clients {
+		publishers = append(publishers, dial(t, b.TCPAddr().String(), nsq.ClientConfig{}))
+	}
+	for range each {
+		for _, p := range publishers {
+			p.Publish("t", []byte("x"))
+			p.push()
+		}
+		for _, p := range publishers {
+			p.want(nsq.NoticePublished)
+		}
+	}
+	if syncs := fs.syncs() - before; syncs > clients*each/2 {
+		t.Errorf("%d publishes took %d syncs; want them shared", clients*each, syncs)
+	}
+}
+
+// countingFS counts syncs of files.
+type countingFS struct {
+	FS
+	mu    sync.Mutex
+	count int
+}
+
+func (f *countingFS) syncs() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count
+}
+
+func (f *countingFS) Create(name string) (File, error) {
+	file, err := f.FS.Create(name)
+	return countingFile{file, f}, err
+}
+
+type countingFile struct {
+	File
+	fs *countingFS
+}
+
+func (f countingFile) Sync() error {
+	f.fs.mu.Lock()
+	f.fs.count++
+	f.fs.mu.Unlock()
+	return f.File.Sync()
+}
