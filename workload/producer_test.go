@@ -318,7 +318,8 @@ func simulate(t *testing.T, seed uint64, n int) uint64 {
 		}
 		deadline, _ := p.NextDeadline()
 		now = max(now, deadline)
-		inFlight = append(next, step(Event{Kind: EvTimer})...)
+		next = append(next, step(Event{Kind: EvTimer})...)
+		inFlight = next
 	}
 	return h.Sum64()
 }

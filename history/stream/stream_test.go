@@ -132,7 +132,7 @@ func TestWriterTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	t.Cleanup(func() { _ = w.Close() })
 	for _, c := range []struct{ given, want int64 }{
 		{given: 9, want: 10}, // never before the line that stands there
 		{given: 50, want: 50},
@@ -173,7 +173,7 @@ func TestWriterStopsAtTheFirstFailure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	t.Cleanup(func() { _ = w.Close() })
 	for range 2 {
 		if _, err := w.Append(history.Event{Ev: history.Note}); err == nil || !strings.Contains(err.Error(), "no space left") {
 			t.Errorf("got %v, want a full disk", err)
@@ -186,7 +186,7 @@ func TestWriterStopsAtTheFirstFailure(t *testing.T) {
 func TestTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.ndjson")
 	tail := stream.NewTail(path)
-	defer tail.Close()
+	t.Cleanup(func() { _ = tail.Close() })
 	for _, step := range []struct {
 		content string
 		want    []uint64
