@@ -1,0 +1,76 @@
+package network
+
+import "pestle/sim/schedule"
+
+// Datagrams carries packets over the links of a Network: each on its own, so
+// that they get lost, come twice and overtake each other.
+type Datagrams struct {
+	network *Network
+	actor   schedule.Actor
+	profile DatagramProfile
+	packets []Packet // on their way, by slot
+	free    []uint64 // slots
+}
+
+// DatagramProfile is how unreliable packets are without any fault.
+type DatagramProfile struct {
+	LossPermille      int64
+	DuplicatePermille int64
+	// ReorderPermille is how many are held up by as much as MaxReorder ns, so
+	// that others overtake them. Latencies alone do that too, a little.
+	ReorderPermille int64
+	MaxReorder      int64
+}
+
+// Packet is one datagram.
+type Packet struct {
+	From, To Host
+	Data     []byte
+}
+
+// NewDatagrams returns the datagrams of n's hosts, whose events are addressed
+// to actor.
+func NewDatagrams(n *Network, actor schedule.Actor, p DatagramProfile) *Datagrams {
+	return &Datagrams{network: n, actor: actor, profile: p}
+}
+
+// Send sends a packet, whose bytes are the network's from then on. It arrives
+// once, not at all, or twice.
+func (d *Datagrams) Send(now int64, p Packet) {
+	l := d.network.link(p.From, p.To)
+	copies := 1
+	if d.profile.DuplicatePermille > 0 && l.stream.Permille(d.profile.DuplicatePermille) {
+		copies = 2
+	}
+	for range copies {
+		d.send(now, l, p)
+	}
+}
+
+func (d *Datagrams) send(now int64, l *link, p Packet) {
+	lost := max(d.profile.LossPermille, l.state.LossPermille)
+	if l.state.Cut || lost > 0 && l.stream.Permille(lost) {
+		return
+	}
+	at := l.departure(now, len(p.Data), &d.network.profile) + l.latency(&d.network.profile)
+	if d.profile.ReorderPermille > 0 && l.stream.Permille(d.profile.ReorderPermille) {
+		at += l.stream.Between(0, d.profile.MaxReorder)
+	}
+	slot := uint64(len(d.packets))
+	if last := len(d.free) - 1; last >= 0 {
+		slot, d.free = d.free[last], d.free[:last]
+		d.packets[slot] = p
+	} else {
+		d.packets = append(d.packets, p)
+	}
+	d.network.queue.Add(schedule.Event{At: at, To: d.actor, A: slot})
+}
+
+// Step takes one of the datagrams' events and returns the packet that has
+// arrived; false: its host is without power.
+func (d *Datagrams) Step(ev schedule.Event) (Packet, bool) {
+	p := d.packets[ev.A]
+	d.packets[ev.A] = Packet{}
+	d.free = append(d.free, ev.A)
+	return p, !d.network.host(p.To).vanished
+}
