@@ -87,6 +87,7 @@ func (c *Core) command(now Time, cn *conn, command nsq.Command, fx *Effects) {
 		c.publish(now, cn, command, fx)
 	case nsq.CmdRdy:
 		cn.ready = command.Count
+		c.takeBackUnsent(cn, cn.ready)
 		c.wake(cn.ch)
 	case nsq.CmdFin:
 		if !c.finish(now, cn, command.ID) {
@@ -101,7 +102,7 @@ func (c *Core) command(now Time, cn *conn, command nsq.Command, fx *Effects) {
 			cn.notInFlight(nsq.CodeTouchFailed, "TOUCH", command.ID)
 		}
 	case nsq.CmdCls:
-		c.takeBackUnsent(cn)
+		c.takeBackUnsent(cn, 0)
 		cn.session.Reply(command.Slot, nsq.CloseWait)
 	case nsq.CmdNop:
 	}
@@ -197,7 +198,7 @@ func (c *Core) leave(cn *conn) {
 	}
 	ch := cn.ch
 	ch.removeConsumer(cn)
-	c.takeBackUnsent(cn)
+	c.takeBackUnsent(cn, 0)
 	for cn.first != nil {
 		c.giveBack(cn.first)
 	}

@@ -256,6 +256,22 @@ func TestDisconnectDuringRead(t *testing.T) {
 	r.consumer("t", "ch", 2).want("a/1", "b/1")
 }
 
+// What is being read when RDY falls is not sent any more.
+func TestReadyFallsDuringRead(t *testing.T) {
+	r := newRig(t, Config{})
+	r.dial().publish("t", "a", "b", "c")
+	r.restart()
+	c := r.dial()
+	c.Subscribe("t", "ch")
+	c.Ready(3)
+	for len(r.reads) < 3 {
+		r.work()
+	}
+	c.Ready(1)
+	c.want("a/1")
+	r.consumer("t", "ch", 2).want("b/1", "c/1")
+}
+
 func TestCloseDuringRead(t *testing.T) {
 	r := newRig(t, Config{})
 	r.dial().publish("t", "a", "b")

@@ -200,9 +200,9 @@ func (c *Core) undeliver(it *item) {
 }
 
 // takeBackUnsent returns what a connection was to get and its session has not
-// got.
-func (c *Core) takeBackUnsent(cn *conn) {
-	for len(cn.outbox) > 0 {
+// got, the newest first, as far as it leaves more in flight than allowed.
+func (c *Core) takeBackUnsent(cn *conn, allowed int64) {
+	for len(cn.outbox) > 0 && cn.inFlight > allowed {
 		it := cn.outbox[len(cn.outbox)-1]
 		c.undeliver(it)
 		c.makeReady(it)

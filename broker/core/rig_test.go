@@ -28,6 +28,7 @@ type rig struct {
 	badRead func(file uint64, offset int64, data []byte) (failed bool)
 
 	clients map[ConnID]*client
+	watch   func(*client, nsq.Notice) // takes the notices instead of their client
 	lastID  ConnID
 	replies map[RequestID]*Reply
 	lastReq RequestID
@@ -150,6 +151,10 @@ func (r *rig) receive(e Effect) {
 		}
 		if n.Kind == nsq.NoticeBroken {
 			r.t.Fatalf("connection %d: the broker broke the protocol: %s", c.id, n.Text)
+		}
+		if r.watch != nil {
+			r.watch(c, n)
+			continue
 		}
 		c.notices = append(c.notices, n)
 	}
