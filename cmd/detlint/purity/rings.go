@@ -26,8 +26,12 @@ var Pestle = Rings{
 	{Path: "pestle/faults"},
 	{Path: "pestle/history"},
 	{Path: "pestle/scenarios", Drivers: []string{"load.go"}},
+	{Path: "pestle/sim/clock"},
+	{Path: "pestle/sim/disk"},
+	{Path: "pestle/sim/network"},
 	{Path: "pestle/sim/random"},
-	{Path: "pestle/workload", Drivers: []string{"process.go"}},
+	{Path: "pestle/sim/schedule"},
+	{Path: "pestle/workload"},
 }
 
 // find returns the table's row for the package at path.
