@@ -29,12 +29,17 @@ func (w *World) boot(ctx context.Context) error {
 		return fmt.Errorf("the target does not answer on http://%s/ping; start it, or correct target.http", w.target.http)
 	}
 	w.version = w.target.version(ctx)
-	for _, c := range w.Plan.Workload.Consumers {
-		if err := w.target.create(ctx, w.Plan.Workload.Topic, c.Channel); err != nil {
-			return fmt.Errorf("make topic %s and channel %s: %w", w.Plan.Workload.Topic, c.Channel, err)
-		}
+	if err := w.target.createTopic(ctx, w.Plan.Workload.Topic); err != nil {
+		return fmt.Errorf("make topic %s: %w", w.Plan.Workload.Topic, err)
 	}
 	if !w.Plan.Workload.ConsumeAfterChaos {
+		// Every channel exists before the first message. With late consumers
+		// the topic keeps its messages to itself, for the first channel made.
+		for _, c := range w.Plan.Workload.Consumers {
+			if err := w.target.createChannel(ctx, w.Plan.Workload.Topic, c.Channel); err != nil {
+				return fmt.Errorf("make channel %s of topic %s: %w", c.Channel, w.Plan.Workload.Topic, err)
+			}
+		}
 		if err := w.startAll(ctx, roleConsumer); err != nil {
 			return err
 		}

@@ -75,12 +75,11 @@ func (t *target) ready(ctx context.Context) bool {
 	return t.call(ctx, http.MethodGet, "/ping", nil, nil) == nil
 }
 
-// create makes the topic and a channel, so that every channel exists before
-// the first message.
-func (t *target) create(ctx context.Context, topic, channel string) error {
-	if err := t.call(ctx, http.MethodPost, "/topic/create", url.Values{"topic": {topic}}, nil); err != nil {
-		return err
-	}
+func (t *target) createTopic(ctx context.Context, topic string) error {
+	return t.call(ctx, http.MethodPost, "/topic/create", url.Values{"topic": {topic}}, nil)
+}
+
+func (t *target) createChannel(ctx context.Context, topic, channel string) error {
 	return t.call(ctx, http.MethodPost, "/channel/create", url.Values{"topic": {topic}, "channel": {channel}}, nil)
 }
 
