@@ -70,6 +70,9 @@ var violations = []struct {
 	{"ack-too-late-in-a-window", ProducerProgress, "no ack within the recovery bound of a quiet window",
 		[]string{"- 2610 p2 ack 6", "+ 3601 p2 ack 6"}},
 
+	{"only-an-older-send-acked-in-a-window", ProducerProgress, "no ack within the recovery bound of a quiet window",
+		[]string{"- 2610 p2 ack 6", "+ 1990 p2 attempt 60", "+ 2650 p2 ack 60", "+ 2651 o1 consume p2-60 @60", "+ 2652 s1 consume p2-60 @60"}},
+
 	{"delivered-too-late-in-a-window", ConsumerProgress, "message of a quiet window not consumed within the recovery bound",
 		[]string{"- 2512 s1 consume p1-6 @10", "+ 3511 s1 consume p1-6 @10"}},
 	{"delivered-after-a-window", ConsumerProgress, "message of a quiet window not consumed within the recovery bound",

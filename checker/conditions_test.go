@@ -30,6 +30,8 @@ func TestMissingExposureIsInconclusive(t *testing.T) {
 			[]string{"- 1005 o1 consume p1-4 @6", "- 8500 h drained ordered"}, nil},
 		{"a send after the proof", NoDataLoss, "the last message of producer-1 was not consumed",
 			[]string{"+ 8600 p1 attempt 9"}, nil},
+		{"a new sentinel after the proof", NoDataLoss, "its statistics never showed it empty after the last sentinel",
+			[]string{"+ 8600 p1 attempt 9", "+ 8601 p1 ack 9", "+ 8602 p1 sentinel 9", "+ 8603 o1 consume p1-9 @15", "+ 8604 s1 consume p1-9 @15"}, nil},
 		{"a fault kind without effect", NoDataLoss, "no fault of kind stop took effect",
 			nil, func(c *Config) { c.FaultKinds = append(c.FaultKinds, "stop") }},
 		{"a fault kind with nothing in flight", NoDataLoss, "no acked message was in flight or stored during a stop",
@@ -113,6 +115,42 @@ func TestExposureOfCleanRun(t *testing.T) {
 	}
 }
 
+// TestExposureOfOneMessage adds a message to the clean run, after its faults.
+func TestExposureOfOneMessage(t *testing.T) {
+	const during = "acked messages in flight or stored during pause"
+	pause := []string{"+ 7200 h fault pause broker-1 effective 9", "+ 7300 h fault pause broker-1 ended 9"}
+	message := func(sent, acked, ordered, shared string) []string {
+		return []string{"+ " + sent + " p1 attempt 70", "+ " + acked + " p1 ack 70",
+			"+ " + ordered + " o1 consume p1-70 @70", "+ " + shared + " s1 consume p1-70 @70"}
+	}
+	for _, test := range []struct {
+		name  string
+		edits []string
+		slug  string
+		entry string
+		more  int64 // than in the clean run
+	}{
+		{"over before the fault", append(message("7100", "7110", "7120", "7199"), pause...), NoDataLoss, during, 0},
+		{"sent before and consumed during the fault", append(message("7100", "7110", "7120", "7201"), pause...), NoDataLoss, during, 1},
+		{"acked last, during the fault", append(message("7100", "7201", "7120", "7130"), pause...), NoDataLoss, during, 1},
+		{"all of it during the fault", append(message("7210", "7220", "7230", "7240"), pause...), NoDataLoss, during, 1},
+		{"sent during and consumed after the fault", append(message("7299", "7310", "7320", "7330"), pause...), NoDataLoss, during, 1},
+		{"sent after the fault", append(message("7301", "7310", "7320", "7330"), pause...), NoDataLoss, during, 0},
+		{"never acked", []string{"+ 7100 p1 attempt 70", "+ 7220 o1 consume p1-70 @70", pause[0], pause[1]}, NoDataLoss, during, 0},
+		{"never consumed", []string{"+ 7100 p1 attempt 70", "+ 7110 p1 ack 70", pause[0], pause[1]}, NoDataLoss, during, 1},
+
+		{"in a window", message("5500", "5501", "5502", "5503"), ConsumerProgress, "messages of a window consumed in time", 2},
+		{"in a window, consumed before the ack", message("5500", "5503", "5501", "5502"), ConsumerProgress, "messages of a window consumed in time", 2},
+		{"in a window, on one channel after it", message("5500", "5501", "5502", "6100"), ConsumerProgress, "messages of a window consumed in time", 1},
+	} {
+		before := judge(t, testConfig(), clean.events(t)).property(t, test.slug).Exposure[test.entry]
+		after := judge(t, testConfig(), clean.edit(t, test.edits...).events(t)).property(t, test.slug).Exposure[test.entry]
+		if after-before != test.more {
+			t.Errorf("%s: %s went from %d to %d, want %d more", test.name, test.entry, before, after, test.more)
+		}
+	}
+}
+
 // TestWindows is about when liveness is judged at all.
 func TestWindows(t *testing.T) {
 	for _, test := range []struct {
@@ -124,7 +162,7 @@ func TestWindows(t *testing.T) {
 		{"no window", []string{"- 2000 h phase quiet", "- 6000 h phase quiet-end"}, nil, Inconclusive},
 		{"window not over", []string{"- 6000 h phase quiet-end", "- 7000 h phase heal", "- 8000 h phase drain",
 			"- 9000 h phase verify", "- 9100 h phase end"}, nil, Inconclusive},
-		{"fault inside the window", []string{"+ 4000 h fault kill broker-1 effective 9", "+ 4100 h fault kill broker-1 ended 9"}, nil, Inconclusive},
+		{"fault inside the window", []string{"+ 2100 h fault kill broker-1 effective 9", "+ 2200 h fault kill broker-1 ended 9"}, nil, Inconclusive},
 		{"fault throughout the window", []string{"+ 1900 h fault kill broker-1 effective 9", "+ 6100 h fault kill broker-1 ended 9"}, nil, Inconclusive},
 		{"recovery bound not known", nil, func(c *Config) { c.Recovery = 0 }, Inconclusive},
 		{"a second window", []string{"+ 6100 h phase quiet", "+ 6900 h phase quiet-end"}, nil, Pass},
@@ -176,6 +214,8 @@ func TestBacklogMustMoveInEachQuarter(t *testing.T) {
 		{"it moves in each", nil, ""},
 		{"nothing in the first", []string{"- 2612 s2 consume p2-6 @11", "+ 3050 s2 consume p2-6 @11"}, "consumed nothing between +2.000000s and +3.000000s"},
 		{"nothing in the third", []string{"- 4100 s1 consume p1-2 @3", "+ 5400 s1 consume p1-2 @3"}, "consumed nothing between +4.000000s and +5.000000s"},
+		{"nothing in the second", []string{
+			"- 3012 s1 consume p1-7 @12", "+ 4012 s1 consume p1-7 @12", "- 3100 s1 consume p1-1 @1 attempts=2", "+ 4013 s1 consume p1-1 @1 attempts=2"}, "consumed nothing between +3.000000s and +4.000000s"},
 		{"nothing in the last, but no backlog either", []string{"- 5500 s1 consume p1-4 @6", "+ 4900 s1 consume p1-4 @6", "- 6300 s1 consume p1-6 @10", "+ 4950 s1 consume p1-6 @10"}, ""},
 	} {
 		s := clean.edit(t, "+ 2999 s1 tick")
@@ -238,7 +278,9 @@ func TestClaims(t *testing.T) {
 		ClaimUnknownLaterSeen:  {"- 390 p2 unknown 2"},
 		ClaimConsumerResumed: {"- 1100 h fault kill consumer-ordered-1 effective 4", "- 1200 h fault kill consumer-ordered-1 ended 4",
 			"+ 1100 h fault stop consumer-ordered-1 effective 4", "+ 1200 h fault stop consumer-ordered-1 ended 4"},
-		ClaimProducerKilledBetween: {"+ 790 p1 unknown 5"},
+		ClaimProducerKilledBetween: {"- 800 h fault kill producer-1 effective 3", "- 900 h fault kill producer-1 ended 3",
+			"+ 800 h fault stop producer-1 effective 3", "+ 900 h fault stop producer-1 ended 3", // leaves a try open, and
+			"+ 7200 h fault kill producer-1 effective 9", "+ 7300 h fault kill producer-1 ended 9"}, // the next one none
 	} {
 		v := judge(t, testConfig(), clean.edit(t, edits...).events(t))
 		for _, c := range v.Claims {
@@ -250,5 +292,60 @@ func TestClaims(t *testing.T) {
 		if v.Status != Inconclusive || !strings.Contains(v.Reason, "claim "+claim+" was not reached") {
 			t.Errorf("without %s: %s (%s)", claim, v.Status, v.Reason)
 		}
+	}
+}
+
+// TestClaimsAreNotMetByLess: what looks like one of the situations and is not
+// adds nothing to the count of the clean run.
+func TestClaimsAreNotMetByLess(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		claim string
+		edits []string
+	}{
+		{"unknown turned acked, retry open", ClaimUnknownLaterSeen, []string{
+			"+ 6100 p1 attempt 70", "+ 6200 p1 unknown 70", "+ 6300 p1 attempt 70", "+ 6400 p1 ack 70 try=1",
+			"+ 6401 o1 consume p1-70 @70", "+ 6402 s1 consume p1-70 @71"}},
+		{"the copy may be the retry's", ClaimUnknownLaterSeen, []string{
+			"+ 6100 p1 attempt 70", "+ 6200 p1 unknown 70", "+ 6300 p1 attempt 70", "+ 6401 o1 consume p1-70 @70"}},
+		{"the try was refused", ClaimUnknownLaterSeen, []string{
+			"+ 6100 p1 attempt 70", "+ 6200 p1 fail 70", "+ 6401 o1 consume p1-70 @70"}},
+		{"the consume was rebuilt from the state file", ClaimConsumerResumed, []string{
+			"+ 8600 h fault kill consumer-shared-1 effective 9", "+ 8700 h fault kill consumer-shared-1 ended 9",
+			"+ 8701 s1 consume p1-8 @13 attempts=0 size=0 sum=", "+ 8702 s1 replayed"}},
+		{"given up before the last try", ClaimGaveUp, []string{
+			"+ 6100 p1 attempt 70", "+ 6200 p1 fail 70", "+ 6201 p1 gave-up 70"}},
+	} {
+		for _, c := range judge(t, testConfig(), clean.edit(t, test.edits...).events(t)).Claims {
+			if c.Name == test.claim && c.Count != 1 {
+				t.Errorf("%s: claim %s was met %d times, want once as in the clean run", test.name, c.Name, c.Count)
+			}
+		}
+	}
+}
+
+// TestBacklogIsJudgedAsLongAsItLasts: with a recovery bound of more than a
+// quarter, a backlog can outlast the window by its bound although its last
+// message comes in the middle. A silent third quarter is no stall then.
+func TestBacklogIsJudgedAsLongAsItLasts(t *testing.T) {
+	cfg := testConfig()
+	cfg.Recovery = 2.1e9
+	s := clean.edit(t, "- 1006 s1 consume p1-4 @6", "+ 4000 s1 consume p1-4 @6",
+		"+ 5490 p1 attempt 60", "+ 5491 p1 ack 60", "+ 5492 o1 consume p1-60 @60", "+ 5500 s1 consume p1-60 @60")
+	if p := judge(t, cfg, s.events(t)).property(t, ConsumerProgress); p.Status != Pass || p.Exposure["windows that a backlog outlasted"] != 1 {
+		t.Errorf("want pass with a backlog that outlasted a window, got %s %v %v", p.Status, p.Exposure, p.Violations)
+	}
+}
+
+// TestBacklogMayWaitForTheRecoveryBound: quarters that end before it are not
+// judged.
+func TestBacklogMayWaitForTheRecoveryBound(t *testing.T) {
+	cfg := testConfig()
+	cfg.Recovery = 1.2e9
+	s := clean.edit(t, "- 2612 s2 consume p2-6 @11", "+ 3050 s2 consume p2-6 @11", "- 2512 s1 consume p1-6 @10", "+ 3051 s1 consume p1-6 @10",
+		"- 611 s1 consume p1-2 @3", "- 612 s1 finish p1-2 @3", "+ 4100 s1 consume p1-2 @3",
+		"- 1006 s1 consume p1-4 @6", "+ 5500 s1 consume p1-4 @6")
+	if p := judge(t, cfg, s.events(t)).property(t, ConsumerProgress); p.Status != Pass || p.Exposure["windows that a backlog outlasted"] != 1 {
+		t.Errorf("want pass with a backlog that outlasted the window, got %s %v %v", p.Status, p.Exposure, p.Violations)
 	}
 }

@@ -16,8 +16,9 @@ import (
 //
 // Where that backlog outlasts the window, so that no bound ends in it, the
 // count of consumed messages must instead rise in each quarter of the window,
-// by partition; quarters that end before the recovery bound after the window's
-// start are left out, for the stream may still be recovering.
+// by partition. Left out are quarters that end before the recovery bound after
+// the window's start, for the stream may still be recovering, and those after
+// the last older message, for there may be nothing left to consume.
 type consumerProgress struct {
 	*run
 	findings
@@ -43,7 +44,7 @@ type windowPartition struct {
 	gaps    [4]gap
 }
 
-// gap is a stretch without a consume. Only the four longest of a window can
+// gap is a stretch between two consumes. Only the four longest of a window can
 // span a quarter of it, so that no more need to be kept.
 type gap struct{ from, to int64 }
 
@@ -59,17 +60,13 @@ func (w *windowPartition) consumed(now int64, old bool) {
 	if old {
 		w.anyOld, w.lastOld = true, now
 	}
-	w.silence(now)
-}
-
-func (w *windowPartition) silence(to int64) {
-	g := gap{w.last, to}
+	g := gap{w.last, now}
 	for i := range w.gaps {
 		if g.to-g.from > w.gaps[i].to-w.gaps[i].from {
 			g, w.gaps[i] = w.gaps[i], g
 		}
 	}
-	w.last = to
+	w.last = now
 }
 
 // due is when a message acked at ackedAt must be consumed at the latest.
@@ -193,7 +190,6 @@ func (p *consumerProgress) closeBacklog(s *stream) bool {
 	w := &p.each[s.index]
 	for i := range w.partitions {
 		part := &w.partitions[i]
-		part.silence(p.now)
 		if !part.anyOld || part.lastOld+p.cfg.Recovery <= p.now {
 			continue
 		}
@@ -201,7 +197,8 @@ func (p *consumerProgress) closeBacklog(s *stream) bool {
 		length := p.now - p.quiet.start
 		for q := int64(0); q < 4; q++ {
 			quarter := gap{p.quiet.start + length*q/4, p.quiet.start + length*(q+1)/4}
-			if quarter.to >= p.quiet.start+p.cfg.Recovery && part.silentFor(quarter) {
+			judged := quarter.to >= p.quiet.start+p.cfg.Recovery && quarter.to <= part.lastOld
+			if judged && part.silentFor(quarter) {
 				p.add(p.stalled(s, i, quarter))
 				break // the window's other quarters tell the same story
 			}

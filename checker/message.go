@@ -113,7 +113,7 @@ func (m *message) delivered(position uint64, stream int32) *delivery {
 // delivery: acked at its only try, consumed once by every stream at one
 // position and never given back.
 func (m *message) settled() bool {
-	if m.acked != 1 || len(m.tries) != 1 || m.missing > 0 || len(m.positions) > 1 || m.reopened {
+	if m.acked != 1 || len(m.tries) != 1 || m.missing > 0 || len(m.positions) > 1 {
 		return false
 	}
 	for _, d := range m.deliveries {

@@ -100,6 +100,8 @@ var oddities = []struct {
 		"- 3011 o1 consume p1-7 @12", "+ 3593 o1 consume p1-7 @12", "- 3012 s1 consume p1-7 @12", "+ 3593 s1 consume p1-7 @12"}},
 	{"a backlog goes before the window's own messages", []string{
 		"- 1006 s1 consume p1-4 @6", "+ 3400 s1 consume p1-4 @6", "- 2512 s1 consume p1-6 @10", "+ 4300 s1 consume p1-6 @10"}},
+	{"an older message follows a late one of the window", []string{
+		"- 1006 s1 consume p1-4 @6", "+ 3700 s1 consume p1-4 @6", "- 2512 s1 consume p1-6 @10", "+ 3600 s1 consume p1-6 @10"}},
 	{"a backlog outlasts the window and is worked off steadily", []string{
 		"- 104 s1 consume p1-1 @1", "+ 3100 s1 consume p1-1 @1 attempts=2",
 		"- 611 s1 consume p1-2 @3", "- 612 s1 finish p1-2 @3", "+ 4100 s1 consume p1-2 @3",

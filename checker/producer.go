@@ -3,9 +3,9 @@ package checker
 // producer is one producer process and all its messages.
 //
 // An open message is a struct of some 300 bytes. A settled one is folded to
-// the 16 bytes that a late duplicate is judged by: its position, its checksum
-// and when it was sent. So memory is bounded by the open messages, plus 16
-// bytes for each message ever sent.
+// the 17 bytes that a late duplicate is judged by: its topic, its position, its
+// checksum and when it was sent. So memory is bounded by the open messages,
+// plus 17 bytes for each message ever sent.
 type producer struct {
 	name   string
 	index  int

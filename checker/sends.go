@@ -134,9 +134,7 @@ func (c *Checker) acked(m *message, t *try) {
 	m.ackedAt = c.now
 	c.loss.acked++
 	c.consuming.ackedLate(m)
-	if m.missing > 0 {
-		c.waiting.push(m)
-	}
+	c.waiting.push(m)
 	c.complete(m)
 }
 
