@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"pestle/history"
 )
@@ -49,10 +50,12 @@ func (c *Checker) arrive(m *message, s *stream, e history.Event) {
 	if isNew {
 		c.claims.newPosition(m)
 	}
-	d := m.delivered(position, s.index)
-	d.consumes++
-	if allowed {
-		c.guarantee.delivered(m, d, s, e, !first)
+	if allowed || len(m.positions) < maxPositions {
+		d := m.delivered(position, s.index)
+		d.consumes++
+		if allowed {
+			c.guarantee.delivered(m, d, s, e, !first)
+		}
 	}
 	if first {
 		c.ordering.firstConsume(m, s, e)
@@ -73,10 +76,11 @@ func (c *Checker) requeue(e history.Event) error {
 	if err != nil {
 		return err
 	}
-	if m := c.reach(e.ID); m != nil && m.topic == s.topic {
-		m.delivered(fingerprint(e.Pos), s.index).requeues++
+	m, position := c.reach(e.ID), fingerprint(e.Pos)
+	if m != nil && m.topic == s.topic && slices.Contains(m.positions, position) {
+		m.delivered(position, s.index).requeues++
 	}
-	return nil // otherwise its consume was a phantom
+	return nil // otherwise its consume was a phantom, or is lost
 }
 
 // reader returns the stream and the consumer of a consumer's line.

@@ -86,8 +86,8 @@ func number(list []history.Event) []history.Event {
 
 func parseScriptLine(words []string, tries map[string]int) (history.Event, error) {
 	ms, err := strconv.ParseInt(words[0], 10, 64)
-	if err != nil || len(words) < 3 {
-		return history.Event{}, fmt.Errorf("want <ms> <source> <event>: %v", err)
+	if err != nil {
+		return history.Event{}, err
 	}
 	e := history.Event{T: (ms + 1000) * 1e6, Src: sources[words[1]], Ev: history.Note, What: words[2]}
 	args, settings := splitSettings(words[3:])

@@ -87,6 +87,27 @@ func TestOnlyTheFirstViolationsAreKept(t *testing.T) {
 	}
 }
 
+// TestManyCopiesStayCheap: a target that copies one message without end costs
+// no more than the violations.
+func TestManyCopiesStayCheap(t *testing.T) {
+	s := clean
+	for i := range 3 * maxPositions {
+		s += script(fmt.Sprintf("\n7500 s1 consume p1-4 @%d", 1000+i))
+	}
+	c := New(testConfig())
+	for _, e := range s.events(t) {
+		if err := c.Observe(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := c.Verdict().property(t, DeliveryGuarantee)
+	m := c.producerByName["producer-1"].open[4]
+	if p.Total != 3*maxPositions || len(m.positions) > maxPositions || len(m.deliveries) > 2*maxPositions {
+		t.Errorf("%d violations, %d positions and %d deliveries kept of %d copies",
+			p.Total, len(m.positions), len(m.deliveries), 3*maxPositions)
+	}
+}
+
 func TestCatalogAndFilesAgree(t *testing.T) {
 	v := New(Config{}).Verdict()
 	for i, entry := range Catalog() {
