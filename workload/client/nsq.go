@@ -2,7 +2,6 @@ package client
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/nsqio/go-nsq"
@@ -31,31 +30,18 @@ func nsqConfig(name string) *nsq.Config {
 	return c
 }
 
-// classify says what a publish that go-nsq ended with err has come to. An
-// error frame is a refusal if its code says that the command was not even
-// begun; a failure while storing may have stored. ErrNotConnected also ends
-// publishes that were never written, but nothing tells them from the others.
+// classify says what a publish that go-nsq ended with err has come to.
+// ErrNotConnected also ends publishes that were never written, but nothing
+// tells them from the others.
 func classify(err error) workload.EventKind {
 	var frame nsq.ErrProtocol
 	switch {
 	case err == nil:
 		return workload.EvAck
-	case errors.As(err, &frame) && refused(frame.Reason):
-		return workload.EvFail
+	case errors.As(err, &frame):
+		return workload.NSQOutcome(frame.Reason)
 	}
 	return workload.EvUnknown
-}
-
-func refused(frame string) bool {
-	code, text, _ := strings.Cut(frame, " ")
-	switch code {
-	case "E_INVALID", "E_BAD_TOPIC", "E_BAD_MESSAGE", "E_BAD_BODY",
-		"E_AUTH_FIRST", "E_AUTH_FAILED", "E_UNAUTHORIZED":
-		return true
-	case "E_PUB_FAILED":
-		return strings.HasPrefix(text, "READ_ONLY_DEGRADED")
-	}
-	return false
 }
 
 // logFunc receives go-nsq's log lines, the only place where it tells of its

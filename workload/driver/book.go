@@ -53,12 +53,12 @@ func (b *book) close() {
 // harness calls it in the end for those that did not.
 func Reconcile(plan scenarios.Plan, dir, name string) error {
 	var b *book
-	producer, err := producerConfig(plan, name)
+	producer, err := plan.ProducerConfig(name)
 	if err == nil {
 		b, _, err = openProducer(dir, producer)
 	} else {
 		var consumer workload.ConsumerConfig
-		if _, consumer, err = consumerConfig(plan, name); err == nil {
+		if _, consumer, err = plan.ConsumerConfig(name); err == nil {
 			b, _, err = openConsumer(dir, consumer)
 		}
 	}
@@ -168,33 +168,4 @@ func locate(err error, statePath, historyPath string) error {
 		return fmt.Errorf("%s:%d: %s", historyPath, c.HistoryLine, c.Text)
 	}
 	return fmt.Errorf("%s:%d contradicts %s:%d: %s", statePath, c.StateLine, historyPath, c.HistoryLine, c.Text)
-}
-
-func producerConfig(plan scenarios.Plan, name string) (workload.ProducerConfig, error) {
-	for _, p := range plan.Workload.Producers {
-		if p.Name == name {
-			tries := plan.Workload.Tries
-			if plan.Workload.AtMostOnce {
-				tries = 1
-			}
-			return workload.ProducerConfig{
-				Name: p.Name, Topic: plan.Workload.Topic, Tries: tries,
-				Backoff: plan.Workload.Backoff, Timeout: plan.Workload.Timeout,
-				Interval: p.Interval, Pending: p.Pending, MinSize: p.MinSize, MaxSize: p.MaxSize, Seed: p.Seed,
-			}, nil
-		}
-	}
-	return workload.ProducerConfig{}, fmt.Errorf("plan: there is no producer %q", name)
-}
-
-func consumerConfig(plan scenarios.Plan, name string) (scenarios.Consumer, workload.ConsumerConfig, error) {
-	for _, c := range plan.Workload.Consumers {
-		if c.Name == name {
-			return c, workload.ConsumerConfig{
-				Name: c.Name, Topic: plan.Workload.Topic, Channel: c.Channel,
-				RequeuePermille: c.RequeuePermille, RequeueDelay: c.RequeueDelay, Seed: c.Seed,
-			}, nil
-		}
-	}
-	return scenarios.Consumer{}, workload.ConsumerConfig{}, fmt.Errorf("plan: there is no consumer %q", name)
 }

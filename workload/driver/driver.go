@@ -69,7 +69,7 @@ func Produce(ctx context.Context, o Options) error {
 	if len(o.Addresses) != 1 {
 		return fmt.Errorf("producer %s: want one address of the target, not %d", o.Name, len(o.Addresses))
 	}
-	config, err := producerConfig(o.Plan, o.Name)
+	config, err := o.Plan.ProducerConfig(o.Name)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func Consume(ctx context.Context, o Options) error {
 	if len(o.Addresses) == 0 {
 		return fmt.Errorf("consumer %s: want at least one address of the target", o.Name)
 	}
-	planned, config, err := consumerConfig(o.Plan, o.Name)
+	planned, config, err := o.Plan.ConsumerConfig(o.Name)
 	if err != nil {
 		return err
 	}
