@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,20 +28,48 @@ func RoleOf(process string) (Role, bool) {
 	return "", false
 }
 
+// roleOf is RoleOf, "" for no process.
+func roleOf(process string) Role {
+	role, _ := RoleOf(process)
+	return role
+}
+
+// Class is what a kind breaks.
+type Class string
+
+// The classes.
+const (
+	OfProcess Class = "process"
+	OfDisk    Class = "disk"  // what a machine with one disk must survive
+	OfMedia   Class = "media" // stored bytes go wrong: nothing with one copy can survive that
+	OfNetwork Class = "network"
+	OfClock   Class = "clock"
+)
+
 // Spec describes one kind of fault, for the scenario loader and for people.
 type Spec struct {
-	Kind   Kind
-	Does   string   // one sentence: what happens to the target
-	ForIs  string   // what the parameter For measures
-	MinFor int64    // shortest For, ns
-	MaxFor int64    // longest For, ns
-	Worlds []string // worlds that can carry it out
-	Roles  []Role   // processes it applies to
+	Kind     Kind
+	Class    Class
+	Does     string   // one sentence: what happens to the target
+	Imitates string   // what it stands for in the real world
+	Survives string   // what must hold all the same
+	ForIs    string   // what the parameter For measures
+	MinFor   int64    // shortest For, ns
+	MaxFor   int64    // longest For, ns; 0: over at once, For is always 0
+	Params   []Param  // parameters it takes beside For
+	Worlds   []string // worlds that can carry it out
+	Roles    []Role   // processes it applies to
 }
 
 // Kinds is the catalog. A new kind is one line here and one file.
 func Kinds() []Spec {
-	return []Spec{kill(), stop(), pause()}
+	return []Spec{
+		kill(), stop(), pause(), powerLoss(),
+		diskFull(), diskSlow(), diskStuck(), diskReadError(), diskWriteShort(), fsyncError(),
+		bitRot(), misdirectedWrite(), lostWrite(),
+		partition(), cut(), clog(), latency(), loss(), reset(), halfOpen(), silence(),
+		clockJump(), clockDrift(), clockFreeze(),
+	}
 }
 
 // Find returns the description of a kind.
@@ -58,6 +87,9 @@ func (s Spec) check(f Fault) error {
 	if f.For < s.MinFor || f.For > s.MaxFor {
 		return fmt.Errorf("for is %d ns; a %s takes %d..%d ns", f.For, s.Kind, s.MinFor, s.MaxFor)
 	}
+	if err := s.checkParams(f); err != nil {
+		return err
+	}
 	role, ok := RoleOf(f.Target)
 	if !ok {
 		return fmt.Errorf("target %q is no process; processes are named broker-<n>, producer-<n>, consumer-<channel>-<n>", f.Target)
@@ -70,10 +102,17 @@ func (s Spec) check(f Fault) error {
 	return fmt.Errorf("a %s does not apply to a %s", s.Kind, role)
 }
 
+// In tells whether a world can carry the kind out.
+func (s Spec) In(world string) bool { return slices.Contains(s.Worlds, world) }
+
 const (
-	millisecond = int64(1_000_000)
+	microsecond = int64(1_000)
+	millisecond = 1000 * microsecond
 	second      = 1000 * millisecond
 	minute      = 60 * second
 )
 
-func everyRole() []Role { return []Role{Broker, Producer, Consumer} }
+func everyRole() []Role    { return []Role{Broker, Producer, Consumer} }
+func brokersOnly() []Role  { return []Role{Broker} }
+func everyWorld() []string { return []string{"sim", "process"} }
+func simOnly() []string    { return []string{"sim"} }

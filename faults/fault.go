@@ -30,15 +30,55 @@ const (
 	Kill  Kind = "kill"  // SIGKILL; the process is started again after For
 	Stop  Kind = "stop"  // SIGTERM and wait; the process is started again after For
 	Pause Kind = "pause" // SIGSTOP, SIGCONT after For
+
+	PowerLoss Kind = "power-loss" // of the process's machine; it is started again after For
+
+	DiskFull       Kind = "disk-full"        // no new space
+	DiskSlow       Kind = "disk-slow"        // everything takes Factor times as long
+	DiskStuck      Kind = "disk-stuck"       // nothing completes
+	DiskReadError  Kind = "disk-read-error"  // Rate of the reads fail
+	DiskWriteShort Kind = "disk-write-short" // the next Count writes fail after a part
+	FsyncError     Kind = "fsync-error"      // the next Count syncs fail
+
+	BitRot           Kind = "bit-rot"           // Count stored bits turn
+	MisdirectedWrite Kind = "misdirected-write" // Rate of the writes land elsewhere
+	LostWrite        Kind = "lost-write"        // Rate of the writes do not land
+
+	Partition Kind = "partition" // the processes are split by Shape and Side
+	Cut       Kind = "cut"       // nothing passes between the target and Peer
+	Clog      Kind = "clog"      // the link to Peer carries BytesPerSecond at most
+	Latency   Kind = "latency"   // Delay and up to Jitter more on the links to Peer
+	Loss      Kind = "loss"      // Rate of the packets are lost on the links to Peer
+	Reset     Kind = "reset"     // connections are torn, both ends are told
+	HalfOpen  Kind = "half-open" // connections are torn, only the target is told
+	Silence   Kind = "silence"   // nothing from or to the target arrives, nobody is told
+
+	ClockJump   Kind = "clock-jump"   // the wall clock is off by Offset
+	ClockDrift  Kind = "clock-drift"  // the clocks run Drift ppm fast
+	ClockFreeze Kind = "clock-freeze" // the clocks stand still
 )
 
-// Fault is one planned failure. Times are nanoseconds.
+// Fault is one planned failure. Times are nanoseconds. Which of the parameters
+// behind For a kind takes stands in its Spec; the others are zero.
 type Fault struct {
 	Ref    int    `json:"ref"`    // number in the plan, from 1
 	Kind   Kind   `json:"kind"`   //
 	Target string `json:"target"` // a process: broker-1, producer-2, consumer-ordered-1
 	Anchor Anchor `json:"anchor"` //
-	For    int64  `json:"for"`    // kill, stop: from its end to the restart; pause: its length
+	For    int64  `json:"for"`    // until it is healed; what that means stands in Spec.ForIs
+
+	Rate           int64 `json:"rate,omitempty"`             // permille of operations or packets
+	Count          int64 `json:"count,omitempty"`            // operations that fail, bits that turn
+	Delay          int64 `json:"delay,omitempty"`            // of every packet
+	Jitter         int64 `json:"jitter,omitempty"`           // up to so much more, drawn for each packet
+	Offset         int64 `json:"offset,omitempty"`           // of the wall clock, either way
+	Drift          int64 `json:"drift,omitempty"`            // ppm: how much faster a clock runs, or slower
+	Factor         int64 `json:"factor,omitempty"`           // how many times as long
+	BytesPerSecond int64 `json:"bytes_per_second,omitempty"` // each way
+
+	Shape Shape    `json:"shape,omitempty"` // of a partition
+	Side  []string `json:"side,omitempty"`  // processes; see Shape
+	Peer  string   `json:"peer,omitempty"`  // the process at the other end; "" where the kind allows it: every other one
 }
 
 // Anchor says when a fault is due: at a time, or some time after something
@@ -50,12 +90,15 @@ type Anchor struct {
 }
 
 // Event is what a triggered fault waits for, counted from the start of chaos.
-// Exactly one of Acks, Attempts and Fault is set.
+// Exactly one of Acks, Attempts, Fault and Point is set.
 type Event struct {
-	Acks     int64 `json:"acks,omitempty"`     // that many acks seen, over all producers
-	Attempts int64 `json:"attempts,omitempty"` // that many attempts seen
-	Fault    int   `json:"fault,omitempty"`    // the fault of this Ref took effect
-	Delay    int64 `json:"delay,omitempty"`    // wait so long after it
+	Acks     int64  `json:"acks,omitempty"`     // that many acks seen, over all producers
+	Attempts int64  `json:"attempts,omitempty"` // that many attempts seen
+	Fault    int    `json:"fault,omitempty"`    // the fault of this Ref took effect
+	Point    string `json:"point,omitempty"`    // Process passed the point of that name, see Points,
+	Count    int64  `json:"count,omitempty"`    // for the Count-th time: from 1, 0 without Point
+	Process  string `json:"process,omitempty"`  // a broker; "" without Point
+	Delay    int64  `json:"delay,omitempty"`    // wait so long after it
 }
 
 // Window is a stretch of chaos, since its start: no fault is active in a quiet

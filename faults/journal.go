@@ -12,7 +12,7 @@ import (
 //
 //	key        value
 //	ref        number of the fault in the plan, from 1
-//	kind       kill, stop, pause
+//	kind       a kind of the catalog
 //	target     the process
 //	asked      when the world was told to begin it
 //	effective  when it took effect
@@ -40,7 +40,7 @@ const MaxEntry = 4096
 // line is cut.
 func AppendEntry(dst []byte, e Entry) []byte {
 	const room = MaxEntry / 8 // of each text: JSON spends six bytes on a byte at worst
-	e.Target, e.Note = cut(e.Target, room/2), cut(e.Note, room/2)
+	e.Target, e.Note = shorten(e.Target, room/2), shorten(e.Note, room/2)
 	line, err := json.Marshal(e)
 	if err != nil {
 		panic(fmt.Sprintf("faults: encode entry of fault %d: %v", e.Ref, err)) // only integers and strings: cannot fail
@@ -48,7 +48,7 @@ func AppendEntry(dst []byte, e Entry) []byte {
 	return append(append(dst, line...), '\n')
 }
 
-func cut(s string, n int) string {
+func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

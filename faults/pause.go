@@ -6,13 +6,16 @@ package faults
 // ended when the process runs again.
 func pause() Spec {
 	return Spec{
-		Kind:  Pause,
-		Does:  "SIGSTOP, then SIGCONT",
-		ForIs: "from the freeze to the thaw",
+		Kind:     Pause,
+		Class:    OfProcess,
+		Does:     "SIGSTOP, then SIGCONT",
+		Imitates: "a long garbage collection, a starved or suspended machine",
+		Survives: "everything acknowledged; leases that ran out meanwhile are delivered again",
+		ForIs:    "from the freeze to the thaw",
 		// Shorter ones cannot be told from a busy machine.
 		MinFor: 10 * millisecond,
 		MaxFor: 10 * minute,
-		Worlds: []string{"process"},
+		Worlds: everyWorld(),
 		Roles:  everyRole(),
 	}
 }

@@ -5,12 +5,15 @@ package faults
 // again after For is ready. Nothing may be lost or forgotten by it.
 func stop() Spec {
 	return Spec{
-		Kind:   Stop,
-		Does:   "SIGTERM and wait for the end; the process is started again",
-		ForIs:  "from the end of the process to its restart",
-		MinFor: 0,
-		MaxFor: 10 * minute,
-		Worlds: []string{"process"},
-		Roles:  everyRole(),
+		Kind:     Stop,
+		Class:    OfProcess,
+		Does:     "SIGTERM and wait for the end; the process is started again",
+		Imitates: "a deployment, a reboot in order",
+		Survives: "everything acknowledged",
+		ForIs:    "from the end of the process to its restart",
+		MinFor:   0,
+		MaxFor:   10 * minute,
+		Worlds:   everyWorld(),
+		Roles:    everyRole(),
 	}
 }

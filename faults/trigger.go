@@ -33,6 +33,7 @@ type Scheduler struct {
 	now      int64
 	acks     int64
 	attempts int64
+	points   int // faults that wait for a point
 }
 
 // item is one fault on its way. state only grows.
@@ -40,6 +41,7 @@ type item struct {
 	fault     Fault
 	state     state
 	due       int64 // known from armed on
+	passed    int64 // times that its point was passed
 	asked     int64
 	effective int64
 	ended     int64
@@ -61,8 +63,11 @@ func New(faults []Fault, quiet []Window, chaos int64) *Scheduler {
 	s := &Scheduler{quiet: append([]Window(nil), quiet...), chaos: chaos}
 	for _, f := range faults {
 		it := item{fault: f, due: Never, asked: Never, effective: Never, ended: Never}
-		if f.Anchor.After == nil {
+		switch after := f.Anchor.After; {
+		case after == nil:
 			it.state, it.due = armed, f.Anchor.At
+		case after.Point != "":
+			s.points++
 		}
 		s.items = append(s.items, it)
 	}
@@ -89,6 +94,25 @@ func (s *Scheduler) Observe(now int64, e history.Event) {
 		after := it.fault.Anchor.After
 		if after.Acks > 0 && s.acks >= after.Acks || after.Attempts > 0 && s.attempts >= after.Attempts {
 			it.state, it.due = armed, now+after.Delay
+		}
+	}
+}
+
+// Point counts that a process passed a point of the table Points, for the
+// faults that wait for it. It costs next to nothing when none does.
+func (s *Scheduler) Point(now int64, process, name string) {
+	s.tick(now)
+	if s.points == 0 {
+		return
+	}
+	for i := range s.items {
+		it := &s.items[i]
+		if it.state != waiting || it.fault.Anchor.After.Point != name || it.fault.Anchor.After.Process != process {
+			continue
+		}
+		if it.passed++; it.passed == it.fault.Anchor.After.Count {
+			it.state, it.due = armed, now+it.fault.Anchor.After.Delay
+			s.points--
 		}
 	}
 }

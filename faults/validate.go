@@ -48,18 +48,26 @@ func (a Anchor) check(ref int, faults []Fault, chaos int64) error {
 	}
 	e := a.After
 	set := 0
-	for _, on := range []bool{e.Acks != 0, e.Attempts != 0, e.Fault != 0} {
+	for _, on := range []bool{e.Acks != 0, e.Attempts != 0, e.Fault != 0, e.Point != ""} {
 		if on {
 			set++
 		}
 	}
 	switch {
 	case set != 1 || e.Acks < 0 || e.Attempts < 0:
-		return fmt.Errorf("after needs exactly one of acks, attempts and fault, greater than 0")
+		return fmt.Errorf("after needs exactly one of acks, attempts, fault and point, greater than 0")
+	case e.Point == "" && (e.Count != 0 || e.Process != ""):
+		return fmt.Errorf("after.count and after.process are for a point")
+	case e.Point != "" && !IsPoint(e.Point):
+		return fmt.Errorf("after.point is %q, which the broker does not have", e.Point)
+	case e.Point != "" && e.Count < 1:
+		return fmt.Errorf("after.count is %d; it counts from 1", e.Count)
 	case e.Delay < 0 || e.Delay > chaos:
 		return fmt.Errorf("after.delay is %d ns, outside the chaos of %d ns", e.Delay, chaos)
 	case a.At != 0:
 		return fmt.Errorf("both at and after are set")
+	case e.Point != "" && roleOf(e.Process) != Broker:
+		return fmt.Errorf("after.process is %q; points are passed by brokers", e.Process)
 	case e.Fault == 0:
 		return nil
 	case e.Fault < 1 || e.Fault > len(faults) || e.Fault == ref:

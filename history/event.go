@@ -45,8 +45,8 @@ const (
 	PhaseEnd      = "end"
 )
 
-// Edges of a fault: a killed process is "effective" when it is gone and
-// "ended" when its successor is ready again.
+// Edges of a fault: a kill is "effective" when its signal is sent and "ended"
+// when the successor of the process is ready again.
 const (
 	EdgeEffective = "effective"
 	EdgeEnded     = "ended"

@@ -13,6 +13,7 @@ type Plan struct {
 	Seed     uint64 `json:"seed"`
 
 	Target   Target         `json:"target"`
+	Network  *Network       `json:"network,omitempty"` // sim only; nil: the world's own
 	Workload Workload       `json:"workload"`
 	Phases   Phases         `json:"phases"`
 	Faults   []faults.Fault `json:"faults"` // by Ref
@@ -31,6 +32,29 @@ type Target struct {
 	Address    string   `json:"address,omitempty"`    // nsq: TCP host:port of a running nsqd that Pestle must not start; such a target gets no faults
 	HTTP       string   `json:"http,omitempty"`       // nsq: HTTP host:port of it
 	Flags      []string `json:"flags,omitempty"`      // extra flags for the target's program
+	Disk       string   `json:"disk,omitempty"`       // sim only: "" an honest disk, or DiskLying
+	Plant      string   `json:"plant,omitempty"`      // pestle: id of the planted bug that its broker has; "" none
+	Knobs      *Knobs   `json:"knobs,omitempty"`      // pestle, sim only; nil: the broker's own
+}
+
+// DiskLying is the disk that acknowledges syncs it did not do: a control that
+// must fail, like durability=memory.
+const DiskLying = "lying"
+
+// Knobs are sizes of the broker that change when things happen and never what
+// it promises. Bytes.
+type Knobs struct {
+	FileSize int64 `json:"file_size"` // of a journal file
+	Cache    int64 `json:"cache"`     // of bodies in memory; others are read back
+}
+
+// Network is what the links of the run are like without any fault. Each packet
+// takes Latency, and on average Spread more, one way.
+type Network struct {
+	Latency   int64 `json:"latency"`
+	Spread    int64 `json:"spread"`    // mean of an exponential distribution
+	Asymmetry int64 `json:"asymmetry"` // permille: chance of each directed link to be slower for the whole run,
+	SlowerBy  int64 `json:"slower_by"` // by up to so much
 }
 
 // Workload is what the clients do.

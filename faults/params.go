@@ -1,0 +1,136 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Unit is what a numeric parameter counts.
+type Unit string
+
+// The units.
+const (
+	InNanoseconds Unit = "ns"
+	InPermille    Unit = "permille"
+	InPPM         Unit = "ppm"
+	InBytes       Unit = "bytes"
+	InNumber      Unit = "" // a plain number
+	NoNumber      Unit = "-"
+)
+
+// Param is one parameter of a kind. Name is its key in plans and scenarios.
+type Param struct {
+	Name     string
+	Unit     Unit // NoNumber for shape, side and peer
+	Is       string
+	Min, Max int64 // of a number
+	Optional bool
+}
+
+// Value returns a numeric parameter by its name.
+func (f Fault) Value(name string) int64 { return *f.number(name) }
+
+// Set sets a numeric parameter by its name.
+func (f *Fault) Set(name string, v int64) { *f.number(name) = v }
+
+func (f *Fault) number(name string) *int64 {
+	switch name {
+	case "rate":
+		return &f.Rate
+	case "count":
+		return &f.Count
+	case "delay":
+		return &f.Delay
+	case "jitter":
+		return &f.Jitter
+	case "offset":
+		return &f.Offset
+	case "drift":
+		return &f.Drift
+	case "factor":
+		return &f.Factor
+	case "bytes_per_second":
+		return &f.BytesPerSecond
+	}
+	panic("faults: no numeric parameter is named " + name)
+}
+
+// Numbers lists the names of the numeric parameters.
+func Numbers() []string {
+	return []string{"rate", "count", "delay", "jitter", "offset", "drift", "factor", "bytes_per_second"}
+}
+
+// Param returns the parameter of that name, if the kind takes it.
+func (s Spec) Param(name string) (Param, bool) {
+	for _, p := range s.Params {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Param{}, false
+}
+
+// checkParams says which parameter of f is missing, out of its range or not
+// for this kind.
+func (s Spec) checkParams(f Fault) error {
+	for _, name := range Numbers() {
+		p, takes := s.Param(name)
+		v := f.Value(name)
+		switch {
+		case !takes && v != 0:
+			return fmt.Errorf("%s is %d; a %s takes none", name, v, s.Kind)
+		case !takes, p.Optional && v == 0:
+		case v < p.Min || v > p.Max:
+			return fmt.Errorf("%s is %d %s; a %s takes %d..%d", name, v, p.Unit, s.Kind, p.Min, p.Max)
+		}
+	}
+	if err := s.checkPeer(f); err != nil {
+		return err
+	}
+	return s.checkShape(f)
+}
+
+func (s Spec) checkPeer(f Fault) error {
+	p, takes := s.Param("peer")
+	_, isProcess := RoleOf(f.Peer)
+	switch {
+	case !takes && f.Peer != "":
+		return fmt.Errorf("peer is %q; a %s takes none", f.Peer, s.Kind)
+	case !takes, f.Peer == "" && p.Optional:
+		return nil
+	case !isProcess || f.Peer == f.Target:
+		return fmt.Errorf("peer %q is no other process", f.Peer)
+	}
+	return nil
+}
+
+func (s Spec) checkShape(f Fault) error {
+	if s.Kind != Partition {
+		if f.Shape != "" || len(f.Side) > 0 {
+			return fmt.Errorf("shape and side are for a %s", Partition)
+		}
+		return nil
+	}
+	form, ok := FindShape(f.Shape)
+	if !ok {
+		return fmt.Errorf("unknown shape %q", f.Shape)
+	}
+	for i, name := range f.Side {
+		if _, ok := RoleOf(name); !ok || slices.Contains(f.Side[:i], name) {
+			return fmt.Errorf("side: %q is no process or stands there twice", name)
+		}
+	}
+	switch contains := slices.Contains(f.Side, f.Target); {
+	case form.SideIs == "" && len(f.Side) > 0:
+		return fmt.Errorf("side: shape %s takes none", f.Shape)
+	case form.SideIs != "" && len(f.Side) == 0:
+		return fmt.Errorf("side: shape %s needs %s", f.Shape, form.SideIs)
+	case f.Shape == Bridge && contains:
+		return fmt.Errorf("side: %s is the bridge and stands on no side", f.Target)
+	case f.Shape == Halves && !contains:
+		return fmt.Errorf("side: %s, the target, is missing", f.Target)
+	case f.Shape == Ring && f.Side[0] != f.Target:
+		return fmt.Errorf("side: the ring has to begin with %s, the target", f.Target)
+	}
+	return nil
+}
