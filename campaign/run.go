@@ -78,13 +78,25 @@ func Run(ctx context.Context, plan scenarios.Plan, o Options) (Result, error) {
 		run.HarnessError = err.Error()
 	}
 	if err := writeFaults(o.Dir, outcome.Faults); err != nil {
-		return Result{}, err
+		return Result{}, first(run, err)
 	}
 	result, err := report(o.Dir, run, plan, verdict, events)
 	if err == nil && result.Outcome == reports.Passed {
 		err = os.RemoveAll(filepath.Join(o.Dir, "data"))
 	}
-	return result, err
+	if err != nil {
+		return Result{}, first(run, err)
+	}
+	return result, nil
+}
+
+// first puts what broke the run before what the reports failed of: on a full
+// disk the one is the other's cause.
+func first(run reports.Run, err error) error {
+	if run.HarnessError == "" {
+		return err
+	}
+	return fmt.Errorf("%s; then: %w", run.HarnessError, err)
 }
 
 // recorded reads the run's history; a run that never began has none.
