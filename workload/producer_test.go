@@ -253,6 +253,18 @@ func TestProducer(t *testing.T) {
 	}
 }
 
+func TestRetryPauseDoublesUpToAMinute(t *testing.T) {
+	p, err := NewProducer(producerConfig(), Resume{Incarnation: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tries, want := range map[int]int64{1: 50 * ms, 2: 100 * ms, 3: 200 * ms, 4: 400 * ms, 11: 51_200 * ms, 12: 60_000 * ms, 1000: 60_000 * ms} {
+		if got := p.retryPause(tries); got != want {
+			t.Errorf("after %d tries: %d ms, want %d", tries, got/ms, want/ms)
+		}
+	}
+}
+
 // The attempt line carries what the envelope on the wire carries.
 func TestProducerAttemptDescribesWhatIsSent(t *testing.T) {
 	p, err := NewProducer(producerConfig(), Resume{Incarnation: 1})

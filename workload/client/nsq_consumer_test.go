@@ -152,12 +152,17 @@ func TestConsumerIsNotConnectedBeforeItSubscribed(t *testing.T) {
 // The loss of one of two connections is told of that one only.
 func TestConsumerWithTwoAddresses(t *testing.T) {
 	hangUp := make(chan struct{})
+	subscribed := func(c *nsqscript.Conn) { // RDY may come late, and again
+		c.Handshake()
+		c.Command()
+		c.Respond("OK")
+	}
 	staying := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
-		subscribe(c, nil)
+		subscribed(c)
 		listen(c, nil)
 	})
 	leaving := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
-		subscribe(c, nil)
+		subscribed(c)
 		<-hangUp
 	})
 	_, box := consumer(t, staying.Address, leaving.Address)
@@ -173,6 +178,39 @@ func TestConsumerWithTwoAddresses(t *testing.T) {
 		if e := box.expect(want); e.Target != leaving.Address {
 			t.Fatalf("%q is told of %s, which stays", text(e), e.Target)
 		}
+	}
+}
+
+// What go-nsq's log lines mean. That it does write them the other tests show.
+func TestWatch(t *testing.T) {
+	for name, c := range map[string]struct{ lines, want []string }{
+		"connect and lose": {
+			[]string{"(a:1) connecting to nsqd", "(a:1) sending RDY 3", "(a:1) IO error - EOF"},
+			[]string{"connected", "disconnected: EOF"}},
+		"a loss is told once": {
+			[]string{"(a:1) connecting to nsqd", "(a:1) sending RDY 3", "(a:1) IO error - write: broken pipe", "(a:1) IO error - EOF"},
+			[]string{"connected", "disconnected: write: broken pipe"}},
+		"a connect that fails": {
+			[]string{"(a:1) connecting to nsqd", "(a:1) IO error - EOF", "(a:1) error connecting to nsqd - EOF"}, nil},
+		"another address's connect does not revive a lost one": {
+			[]string{"(a:1) connecting to nsqd", "(a:1) sending RDY 3", "(a:1) IO error - EOF", "(a:1) sending RDY 1"},
+			[]string{"connected", "disconnected: EOF"}},
+		"nor is it a second connect": {
+			[]string{"(a:1) connecting to nsqd", "(a:1) sending RDY 3", "(a:1) sending RDY 1"}, []string{"connected"}},
+		"lines about something else": {
+			[]string{"stopping...", "there are 0 connections left alive", "(a:1) beginning close"}, nil},
+	} {
+		box := newInbox(t)
+		consumer := &NSQConsumer{report: box.put, links: make(map[string]link)}
+		for _, line := range c.lines {
+			consumer.watch("INF    1 [orders/shared] " + line)
+		}
+		for _, want := range c.want {
+			if e := box.expect(want); e.Target != "a:1" {
+				t.Errorf("%s: %q is told of %q", name, text(e), e.Target)
+			}
+		}
+		box.nothingMore()
 	}
 }
 

@@ -322,6 +322,10 @@ func TestReconcileWritesWhatIsMissing(t *testing.T) {
 	if e := events[3]; !note(history.NoteReplayed)(e) || e.ID != "producer-1-2" {
 		t.Errorf("after it comes %+v", e)
 	}
+	state, err := os.ReadFile(statePath(dir, "consumer-shared-1"))
+	if want := "producer-1-1, 0001\nproducer-1-2, 0002\n"; err != nil || string(state) != want {
+		t.Errorf("the state file holds %q, %v, want %q", state, err, want)
+	}
 	consistent(t, dir, "consumer-shared-1")
 }
 
