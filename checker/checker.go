@@ -45,6 +45,7 @@ type Checker struct {
 	lost    []string          // stretches of missing lines, for people
 	lostAll uint64            // missing lines
 	free    *message          // recycled messages, linked by next
+	early   earlyConsumes
 
 	acksBeforeChaos int64
 	chaos           bool // the phase has begun
@@ -63,8 +64,9 @@ type Checker struct {
 func New(cfg Config) *Checker {
 	c := &Checker{cfg: cfg, lines: make(map[string]uint64)}
 	c.run = newRun(&c.cfg)
+	c.early.byID = make(map[string][]int)
 	c.corruption.run = c.run
-	c.phantoms.run = c.run
+	c.phantoms = noPhantomMessages{run: c.run, early: &c.early}
 	c.ordering.run = c.run
 	c.loss = noDataLoss{run: c.run, ordering: &c.ordering, during: make([]int64, len(c.faults.kinds))}
 	c.producing = producerProgress{run: c.run, each: make([]windowSends, len(c.producers))}
@@ -179,6 +181,10 @@ func (c *Checker) weaknesses() []string {
 			text += ", …"
 		}
 		list = append(list, text)
+	}
+	if c.early.met > 0 {
+		list = append(list, fmt.Sprintf("the times of the history contradict each other: %s came before the attempt",
+			count(c.early.met, "consume", "consumes")))
 	}
 	switch floor := c.cfg.WarmUpFloor; {
 	case floor == 0:

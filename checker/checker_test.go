@@ -51,7 +51,6 @@ var violations = []struct {
 	{"id-never-attempted", NoPhantomMessages, phantomID, []string{"+ 2613 s2 consume p2-99 @77"}},
 	{"producer-unknown", NoPhantomMessages, phantomID, []string{"+ 2613 o1 consume producer-9-1 @77"}},
 	{"no-id-in-a-damaged-body", NoPhantomMessages, phantomBody, []string{"+ 2613 s2 malformed - @77"}},
-	{"consumed-before-its-attempt", NoPhantomMessages, phantomID, []string{"+ 1300 o1 consume p2-6 @11"}},
 	{"sent-to-another-topic", NoPhantomMessages, phantomTopic, []string{
 		"+ 2620 p2 attempt 99 topic=invoices", "+ 2621 p2 ack 99 topic=invoices", "+ 2622 s2 consume p2-99 @77"}},
 
@@ -59,6 +58,9 @@ var violations = []struct {
 		[]string{"- 1005 o1 consume p1-4 @6", "+ 1008 o1 consume p1-4 @6"}},
 	{"passed-over-then-delivered", MessageOrdering, "first delivered after a message that was sent after its ack",
 		[]string{"- 1005 o1 consume p1-4 @6", "+ 7100 o1 consume p1-4 @6"}},
+
+	{"neighbours-swapped-in-the-file", MessageOrdering, "first delivered after a message that was sent after its ack",
+		[]string{"- 2511 o1 consume p1-6 @10", "+ 2511 o1 consume p2-6 @11", "- 2611 o1 consume p2-6 @11", "+ 2611 o1 consume p1-6 @10"}},
 
 	{"never-delivered", NoDataLoss, "acked but neither consumed nor stored after a proven drain",
 		[]string{"- 1006 s1 consume p1-4 @6"}},
@@ -126,13 +128,23 @@ func wantOnly(t *testing.T, v Verdict, slug string) {
 }
 
 // TestSavedHistories judges the files in testdata, named after the property
-// that fails; clean.ndjson passes.
+// that fails; clean.ndjson passes. They run ten times slower than the scripts,
+// so that they also fail by the generous bounds of who has no plan to go by.
 func TestSavedHistories(t *testing.T) {
-	saved := map[string][]history.Event{"clean": clean.events(t)}
+	slow := func(s script) []history.Event {
+		events := s.events(t)
+		for i := range events {
+			events[i].T *= 10
+		}
+		return events
+	}
+	cfg := testConfig()
+	cfg.Recovery, cfg.MsgTimeout = 5e9, 50e9
+	saved := map[string][]history.Event{"clean": slow(clean)}
 	order := []string{"clean"}
 	for _, test := range violations {
 		if saved[test.slug] == nil {
-			saved[test.slug] = clean.edit(t, test.edits...).events(t)
+			saved[test.slug] = slow(clean.edit(t, test.edits...))
 			order = append(order, test.slug)
 		}
 	}
@@ -152,7 +164,7 @@ func TestSavedHistories(t *testing.T) {
 			if diff := cmp.Diff(saved[name], events); diff != "" {
 				t.Errorf("%s differs from its script; run go test ./checker -update (-script +file):\n%s", path, diff)
 			}
-			v := judge(t, testConfig(), events)
+			v := judge(t, cfg, events)
 			if name == "clean" {
 				if v.Status != Pass {
 					t.Fatalf("want pass, got %s", explain(v))

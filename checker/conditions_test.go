@@ -53,6 +53,8 @@ func TestMissingExposureIsInconclusive(t *testing.T) {
 			nil, func(c *Config) { c.WarmUpFloor = 3 }},
 		{"warm-up never ended", run, "the warm-up never ended",
 			[]string{"- 200 h phase chaos"}, nil},
+		{"a consume before its attempt", run, "the times of the history contradict each other: 1 consume came before the attempt",
+			[]string{"- 2611 o1 consume p2-6 @11", "+ 1300 o1 consume p2-6 @11"}, nil},
 		{"an unknown claim", run, "claim no-such-claim was not reached",
 			nil, func(c *Config) { c.Claims = []string{ClaimGaveUp, "no-such-claim"} }},
 		{"an unknown property", run, `property "no-such-thing" is not in the catalog`,

@@ -24,13 +24,20 @@ func (c *Checker) consume(e history.Event, malformed bool) error {
 	switch {
 	case m == nil && malformed:
 		c.phantoms.found(phantomBody, e)
-		return nil
+	case m == nil && c.named(e.ID) && c.early.hold(e):
 	case m == nil:
 		c.phantoms.found(phantomID, e)
-		return nil
-	case m.topic != s.topic:
+	default:
+		c.judgeConsume(m, s, e, malformed)
+	}
+	return nil
+}
+
+// judgeConsume judges the consume of a message that was attempted.
+func (c *Checker) judgeConsume(m *message, s *stream, e history.Event, malformed bool) {
+	if m.topic != s.topic {
 		c.phantoms.found(phantomTopic, e)
-		return nil
+		return
 	}
 	c.phantoms.consumed++
 	if malformed {
@@ -39,7 +46,12 @@ func (c *Checker) consume(e history.Event, malformed bool) error {
 		c.corruption.consumed(m, e)
 	}
 	c.arrive(m, s, e)
-	return nil
+}
+
+// named reports that a producer of the plan may yet attempt the id.
+func (c *Checker) named(id string) bool {
+	name, _, ok := parseID(id)
+	return ok && c.producerByName[name] != nil
 }
 
 // arrive notes a delivery of m on s and has it judged.

@@ -42,6 +42,9 @@ func (c *Checker) attempt(e history.Event) error {
 	p.openTries++
 	p.sentinel = 0 // a producer that sends has not sent its last
 	c.producing.attempted(m)
+	for _, consumed := range c.early.take(e.ID) {
+		c.judgeConsume(m, c.streamNamed(consumed.Topic, consumed.Channel), consumed, false)
+	}
 	return nil
 }
 
