@@ -64,7 +64,8 @@ type wire interface {
 }
 
 // Produce runs the producer Name until it was told to end. Every error is a
-// harness error; a canceled ctx is an orderly end.
+// harness error; a canceled ctx is an orderly end. It belongs at the end of a
+// process: connections are left for the operating system to close.
 func Produce(ctx context.Context, o Options) error {
 	if len(o.Addresses) != 1 {
 		return fmt.Errorf("producer %s: want one address of the target, not %d", o.Name, len(o.Addresses))
