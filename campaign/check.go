@@ -79,7 +79,7 @@ func checkFile(path string) (Result, error) {
 	if err != nil {
 		run.HarnessError = err.Error()
 	}
-	return newResult(path, run, verdict, events), nil
+	return newResult("", run, verdict, events), nil
 }
 
 // inferred is the configuration that a history alone suggests: the streams

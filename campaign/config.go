@@ -29,9 +29,11 @@ func Config(plan scenarios.Plan) checker.Config {
 	if load.ConsumeAfterChaos {
 		c.Unpromised["consumer-progress"] = "the plan keeps the consumers away until the drain"
 	}
-	for _, p := range load.Producers {
+	for i, p := range load.Producers {
 		c.Producers = append(c.Producers, p.Name)
-		c.MinSize, c.MaxSize = p.MinSize, p.MaxSize
+		if c.MaxSize = max(c.MaxSize, p.MaxSize); i == 0 || p.MinSize < c.MinSize {
+			c.MinSize = p.MinSize
+		}
 	}
 	index := map[string]int{}
 	for _, consumer := range load.Consumers {

@@ -31,7 +31,7 @@ type Options struct {
 
 // Result is what a run amounts to.
 type Result struct {
-	Dir     string
+	Dir     string // run directory; empty when a bare history was judged
 	Run     reports.Run
 	Verdict checker.Verdict
 	Outcome reports.Outcome

@@ -18,8 +18,8 @@ const SummaryViolations = 3
 const SummaryWidth = 100
 
 // Summary prints the end of a run for a terminal: the outcome, the
-// properties, the first violations, where the report is and how to reproduce
-// the run. Colours are used only when color is true, and say nothing the
+// properties, the first violations, where the report is (unless dir is empty:
+// there is none) and how to reproduce the run. Colours are used only when color is true, and say nothing the
 // words do not.
 func Summary(w io.Writer, dir string, run Run, verdict checker.Verdict, color bool) error {
 	var b strings.Builder
@@ -35,7 +35,11 @@ func Summary(w io.Writer, dir string, run Run, verdict checker.Verdict, color bo
 
 	outcome := string(run.Outcome(verdict))
 	fmt.Fprintf(&b, "\n%s  %s\n", paint(outcome, strings.ToUpper(statusWord(outcome))), printable(headline(run, verdict)))
-	fmt.Fprintf(&b, "%s, seed %d, world %s, plan %s, %s\n\n", printable(run.Scenario), run.Seed, printable(run.World), shortHash(run.PlanHash), span(run.Elapsed))
+	if run.PlanHash == "" {
+		fmt.Fprintf(&b, "%s, a history without its plan\n\n", printable(run.ID))
+	} else {
+		fmt.Fprintf(&b, "%s, seed %d, world %s, plan %s, %s\n\n", printable(run.Scenario), run.Seed, printable(run.World), shortHash(run.PlanHash), span(run.Elapsed))
+	}
 
 	slugs, statuses := 0, 0
 	for _, p := range verdict.Properties {
@@ -66,7 +70,10 @@ func Summary(w io.Writer, dir string, run Run, verdict checker.Verdict, color bo
 		}
 	}
 
-	fmt.Fprintf(&b, "\nreport     %s\n", filepath.Join(dir, ReportName))
+	b.WriteByte('\n')
+	if dir != "" {
+		fmt.Fprintf(&b, "report     %s\n", filepath.Join(dir, ReportName))
+	}
 	if run.Command != "" {
 		fmt.Fprintf(&b, "reproduce  %s\n", printable(run.Command))
 	}

@@ -24,7 +24,7 @@ Exit codes are those of run; damaged files are a failure of the harness (2).`,
 			if err != nil {
 				return harness(err)
 			}
-			if err := tell(cmd, args[0], result, asJSON); err != nil {
+			if err := tell(cmd, result, asJSON); err != nil {
 				return err
 			}
 			return ended(result.Outcome)

@@ -148,17 +148,18 @@ func runPlan(cmd *cobra.Command, plan scenarios.Plan, dir, command string, asJSO
 	if err != nil {
 		return "", harness(err)
 	}
-	return result.Outcome, tell(cmd, dir, result, asJSON)
+	result.Dir = dir // as the user named it
+	return result.Outcome, tell(cmd, result, asJSON)
 }
 
 // tell prints the summary, and the verdict line when wanted.
-func tell(cmd *cobra.Command, dir string, result campaign.Result, asJSON bool) error {
+func tell(cmd *cobra.Command, result campaign.Result, asJSON bool) error {
 	out := cmd.OutOrStdout()
 	summary := out
 	if asJSON {
 		summary = cmd.ErrOrStderr()
 	}
-	if err := reports.Summary(summary, dir, result.Run, result.Verdict, isTerminal(summary)); err != nil {
+	if err := reports.Summary(summary, result.Dir, result.Run, result.Verdict, isTerminal(summary)); err != nil {
 		return harness(err)
 	}
 	if !asJSON {
