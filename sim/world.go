@@ -1,0 +1,284 @@
+package sim
+
+import (
+	"fmt"
+
+	"pestle/broker/core"
+	"pestle/faults"
+	"pestle/history"
+	"pestle/scenarios"
+	"pestle/sim/clock"
+	"pestle/sim/disk"
+	"pestle/sim/network"
+	"pestle/sim/random"
+	"pestle/sim/schedule"
+)
+
+// Actors of the queue: the network, the conductor, and then the processes by
+// host.
+const (
+	networkActor schedule.Actor = iota
+	conductorActor
+	firstProcess
+)
+
+func actorOf(h network.Host) schedule.Actor { return firstProcess + schedule.Actor(h) }
+
+// epoch is what the wall clocks show at the start of a run, in ns since the
+// Unix epoch: a fixed day, for a run has none.
+const epoch = 1_750_000_000 * second
+
+// world is one run.
+type world struct {
+	plan  scenarios.Plan
+	seed  uint64 // of everything the plan leaves open
+	until Limit
+	log   func(string)
+
+	queue     *schedule.Queue
+	net       *network.Network
+	trace     trace
+	record    *recorder
+	steps     uint64
+	processes []*process // by host
+	brokers   []*broker
+
+	conductor
+	failed  error // the first failure of the harness
+	stopped bool  // Until was reached
+}
+
+// Run carries out a plan. An error is a failure of the harness, never of the
+// system under test; the result then tells what happened until it.
+func Run(o Options) (Result, error) {
+	w, err := newWorld(o)
+	if err != nil {
+		return Result{}, err
+	}
+	w.conduct()
+	w.record.finish()
+	if w.failed == nil {
+		w.failed = w.record.failed
+	}
+	return w.result(), w.failed
+}
+
+func newWorld(o Options) (*world, error) {
+	if o.Plan.Target.Kind != "pestle" {
+		return nil, fmt.Errorf("the simulated world runs Pestle's own broker, not a target of kind %q: use another world", o.Plan.Target.Kind)
+	}
+	w := &world{
+		plan: o.Plan, seed: random.Mix(o.Plan.Seed ^ random.Mix(o.Noise)), until: o.Until, log: o.Log,
+		trace: newTrace(),
+	}
+	if w.until.Time == 0 {
+		w.until.Time = never
+	}
+	if w.until.Steps == 0 {
+		w.until.Steps = 1<<64 - 1
+	}
+	w.queue = schedule.New(random.Mix(w.seed ^ 1))
+	w.net = network.New(w.queue, networkActor, w.seed, w.networkProfile())
+	names := []string{harnessName}
+	w.addBroker("broker-1")
+	for _, c := range w.plan.Workload.Consumers {
+		names = append(names, c.Name)
+		if err := w.addClient(c.Name, faults.Consumer, len(names)-1, newConsumer); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range w.plan.Workload.Producers {
+		names = append(names, p.Name)
+		if err := w.addClient(p.Name, faults.Producer, len(names)-1, newProducer); err != nil {
+			return nil, err
+		}
+	}
+	w.record = newRecorder(names, o.Sink)
+	return w, w.checkFaults()
+}
+
+func (w *world) add(name string, role faults.Role, stream int) *process {
+	p := &process{
+		world: w, name: name, role: role, host: network.Host(len(w.processes)), stream: stream,
+		clock: clock.New(0, epoch), timerFor: never,
+	}
+	w.processes = append(w.processes, p)
+	return p
+}
+
+func (w *world) addBroker(name string) {
+	b := &broker{process: w.add(name, faults.Broker, 0)}
+	b.disk = disk.New(random.New(w.seed, "disk", name), disk.Typical())
+	if w.plan.Target.Disk == scenarios.DiskLying {
+		b.disk.Inject(disk.Fault{Kind: disk.Lying})
+	}
+	b.node = b
+	w.brokers = append(w.brokers, b)
+}
+
+func (w *world) addClient(name string, role faults.Role, stream int, build func(*world, *process, string) (*client, error)) error {
+	p := w.add(name, role, stream)
+	c, err := build(w, p, name)
+	if err != nil {
+		return err
+	}
+	p.node = c
+	return nil
+}
+
+func (p *process) address() string { return p.name + ":4150" }
+
+func (w *world) process(name string) *process {
+	for _, p := range w.processes {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// networkProfile is what the network of this run is like: as the plan says, or
+// that of one site, a little different in each run.
+func (w *world) networkProfile() network.Profile {
+	r := random.New(w.seed, "network")
+	p := network.Profile{
+		MinLatency:        r.Between(20*microsecond, 200*microsecond),
+		MeanLatency:       r.Between(20*microsecond, 500*microsecond),
+		TailLatency:       r.Between(0, 20*millisecond),
+		AsymmetryPermille: 250,
+		MaxAsymmetry:      3 * millisecond,
+		BytesPerSecond:    r.Between(10<<20, 1<<30),
+		Window:            int(r.Between(32<<10, 256<<10)),
+		SplitPermille:     r.Between(0, 100),
+		MergePermille:     r.Between(0, 100),
+	}
+	if n := w.plan.Network; n != nil {
+		p.MinLatency, p.MeanLatency = n.Latency, n.Spread
+		p.AsymmetryPermille, p.MaxAsymmetry = n.Asymmetry, n.SlowerBy
+	}
+	return p
+}
+
+// fail ends the run with the first failure of the harness.
+func (w *world) fail(err error) {
+	if w.failed == nil {
+		w.failed = err
+	}
+}
+
+// over reports that nothing more is to happen.
+func (w *world) over() bool {
+	if w.record.failed != nil {
+		w.fail(w.record.failed)
+	}
+	if w.trace.events >= w.until.Steps {
+		w.stopped = true
+	}
+	return w.stopped || w.failed != nil
+}
+
+// run lets events happen until a virtual time, or until done says so, which is
+// asked after each. It reports whether done did.
+func (w *world) run(until int64, done func() bool) bool {
+	for !w.over() {
+		if done() {
+			return true
+		}
+		ev, ok := w.queue.Take(min(until, w.until.Time))
+		if !ok {
+			w.stopped = until > w.until.Time
+			return false
+		}
+		w.dispatch(&ev)
+	}
+	return false
+}
+
+func (w *world) now() int64 { return w.queue.Now() }
+
+func (w *world) dispatch(ev *schedule.Event) {
+	switch ev.To {
+	case networkActor:
+		w.notify(ev.At, w.net.Step(ev.At, *ev))
+	case conductorActor:
+		w.happened(ev.At, ev)
+	default:
+		if p := w.processes[ev.To-firstProcess]; p.epoch == ev.Life {
+			p.deliver(ev.At, &input{event: *ev})
+		}
+	}
+}
+
+// notify hands notices of the network to their processes.
+func (w *world) notify(now int64, notices []network.Notice) {
+	for i := range notices {
+		p := w.processes[notices[i].Host]
+		w.traceNotice(now, p, &notices[i])
+		p.deliver(now, &input{notice: notices[i]})
+	}
+}
+
+func (w *world) result() Result {
+	r := Result{
+		TraceHash: w.trace.sum(), Checkpoints: w.trace.checkpoints, Events: w.trace.events, Steps: w.steps,
+		Elapsed: w.now(), WarmedUp: w.warm, Partial: w.stopped,
+	}
+	if w.scheduler != nil {
+		r.Faults = w.scheduler.Entries()
+	}
+	for _, s := range w.record.streams {
+		r.Histories = append(r.Histories, *s)
+	}
+	for _, p := range w.processes {
+		switch n := p.node.(type) {
+		case *client:
+			r.States = append(r.States, State{p.name, n.state})
+		case *broker:
+			r.Logs = append(r.Logs, State{p.name, n.log})
+			r.Bites = append(r.Bites, bites(n.disk)...)
+		}
+	}
+	return r
+}
+
+// Requests of the harness.
+
+// request is one call of the harness at a broker.
+type request struct {
+	asked  *core.Request
+	reply  *core.Reply // nil: no answer yet
+	broker *process
+}
+
+const (
+	minCallLatency = 100 * microsecond // of the harness's own path to a broker, which no fault touches
+	maxCallLatency = 2 * millisecond
+)
+
+// ask sends a request to a broker and returns its number. There is no answer
+// when the broker is down, or ends before it gives one.
+func (w *world) ask(now int64, p *process, r core.Request) int {
+	id := len(w.requests)
+	r.ID = core.RequestID(id)
+	w.requests = append(w.requests, request{asked: &r, broker: p})
+	p.post(now+w.harness.Between(minCallLatency, maxCallLatency), evRequest, uint64(id))
+	return id
+}
+
+func (w *world) replied(now int64, p *process, id core.RequestID, reply *core.Reply) {
+	w.requests[id].reply = reply
+	w.later(now+w.harness.Between(minCallLatency, maxCallLatency), evReply, uint64(id), 0)
+}
+
+// later schedules an event of the conductor.
+func (w *world) later(at int64, kind uint8, a, b uint64) {
+	w.queue.Add(schedule.Event{At: at, To: conductorActor, Kind: kind, A: a, B: b})
+}
+
+// observe sees each history line as soon as it is written, before the merge.
+func (p *process) observe(now int64, e history.Event) {
+	if e.Ev == history.Note && e.What == history.NoteStarted {
+		p.readied(now, p)
+	}
+	p.world.observed(now, e)
+}
