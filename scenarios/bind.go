@@ -2,7 +2,11 @@
 
 package scenarios
 
-import "strconv"
+import (
+	"strconv"
+
+	"pestle/faults"
+)
 
 // bind makes the scenario of the checked values.
 func bind(v values) Scenario {
@@ -16,6 +20,7 @@ func bind(v values) Scenario {
 			Address:    v.text("target.address"),
 			HTTP:       v.text("target.http"),
 			Flags:      v.list("target.flags", nil),
+			Plant:      v.text("target.plant"),
 		},
 		workload:   bindWorkload(v),
 		phases:     bindPhases(v),
@@ -25,6 +30,20 @@ func bind(v values) Scenario {
 	}
 	if s.Target.Kind == "pestle" && s.Target.Durability == "" {
 		s.Target.Durability = "fsync"
+	}
+	if v.text("target.disk") == DiskLying {
+		s.Target.Disk = DiskLying
+	}
+	if v.has("target.knobs") {
+		s.knobs = &knobs{fileSize: v.span("target.knobs.file_size"), cache: v.span("target.knobs.cache")}
+	}
+	if v.has("network") {
+		s.network = &network{
+			latency:   v.span("network.latency"),
+			spread:    v.span("network.spread"),
+			asymmetry: v.span("network.asymmetry"),
+			slowerBy:  v.span("network.slower_by"),
+		}
 	}
 	for i := range v.of["faults"].count {
 		s.faults = append(s.faults, bindFault(v, "faults."+strconv.Itoa(i)))
@@ -38,13 +57,13 @@ func bindWorkload(v values) workload {
 		atMostOnce:        v.text("workload.delivery") == "at-most-once",
 		consumeAfterChaos: v.text("workload.consume") == "after-chaos",
 		producers:         int(v.number("workload.producers.count")),
-		rate:              v.number("workload.producers.rate"),
-		pending:           int(v.number("workload.producers.pending")),
+		rate:              v.span("workload.producers.rate"),
+		pending:           v.span("workload.producers.pending"),
 		payload:           v.span("workload.payload"),
 		timeout:           v.number("workload.send.timeout"),
 		tries:             int(v.number("workload.send.tries")),
 		backoff:           v.number("workload.send.backoff"),
-		msgTimeout:        v.number("workload.msg_timeout"),
+		msgTimeout:        v.span("workload.msg_timeout"),
 	}
 	if !v.has("workload.send.tries") {
 		w.tries = 4
@@ -57,9 +76,9 @@ func bindWorkload(v values) workload {
 		w.channels = append(w.channels, channel{
 			name:         v.text(at + ".name"),
 			consumers:    int(v.number(at + ".consumers")),
-			inFlight:     int(v.number(at + ".in_flight")),
-			requeue:      v.number(at + ".requeue"),
-			requeueDelay: v.number(at + ".requeue_delay"),
+			inFlight:     v.span(at + ".in_flight"),
+			requeue:      v.span(at + ".requeue"),
+			requeueDelay: v.span(at + ".requeue_delay"),
 		})
 	}
 	return w
@@ -83,14 +102,24 @@ func bindFault(v values, at string) faultLine {
 		name:   v.text(at + ".name"),
 		kind:   v.text(at + ".kind"),
 		target: v.text(at + ".target"),
+		chance: v.number(at + ".chance"),
 		times:  v.span(at + ".times"),
 		length: v.span(at + ".for"),
+		shape:  v.text(at + ".shape"),
+		peer:   v.text(at + ".peer"),
+	}
+	for _, name := range faults.Numbers() {
+		if v.has(at + "." + name) {
+			f.params = append(f.params, parameter{name, v.span(at + "." + name)})
+		}
 	}
 	if v.has(at + ".after") {
 		f.after = &afterLine{
 			acks:     v.span(at + ".after.acks"),
 			attempts: v.span(at + ".after.attempts"),
 			fault:    v.text(at + ".after.fault"),
+			point:    v.text(at + ".after.point"),
+			count:    v.span(at + ".after.count"),
 			delay:    v.span(at + ".after.delay"),
 		}
 	}

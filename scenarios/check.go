@@ -185,16 +185,24 @@ func reader(s shape) (func(string) (span, bool), bool) {
 	switch s {
 	case aNumber:
 		return one(parseInt), true
-	case numbers, byteSizes:
+	case numbers:
 		return both(parseInt), true
+	case byteSizes:
+		return both(parseSize), true
 	case aDuration:
 		return one(parseDuration), true
 	case durations:
 		return both(parseDuration), true
-	case aRate:
-		return one(parseRate), true
+	case offsets:
+		return both(signed(parseDuration)), true
+	case rates:
+		return both(parseRate), true
 	case aPercent:
 		return one(parsePercent), true
+	case percents:
+		return both(parsePercent), true
+	case millionth:
+		return both(signed(parsePPM)), true
 	}
 	return nil, false
 }

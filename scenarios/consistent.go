@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"pestle/checker"
-	"pestle/faults"
 )
 
 // consistent returns the first contradiction between keys that are each fine,
@@ -21,6 +20,7 @@ func (s Scenario) consistent() error {
 		s.phasesFit(),
 		s.judgementFits(),
 		s.faultsFit(),
+		s.worldsFit(),
 	)
 }
 
@@ -50,6 +50,12 @@ func (s Scenario) targetFits() error {
 	switch {
 	case !pestle && t.Durability != "":
 		return s.contradiction("target.durability", "is for kind pestle; nsqd is set by target.flags")
+	case !pestle && t.Disk != "":
+		return s.contradiction("target.disk", "is for kind pestle")
+	case !pestle && t.Plant != "":
+		return s.contradiction("target.plant", "is for kind pestle")
+	case !pestle && s.knobs != nil:
+		return s.contradiction("target.knobs", "are for kind pestle")
 	case pestle && t.Address != "":
 		return s.contradiction("target.address", "is for kind nsq")
 	case pestle && t.HTTP != "":
@@ -80,8 +86,8 @@ func (s Scenario) workloadFits() error {
 		return s.contradiction("workload.send.tries", "is %d, but at-most-once never sends a message twice; leave it out", w.tries)
 	}
 	p := s.phases
-	if can := w.acksWithin(p.warmUpWithin); p.warmUpAcks > can {
-		return s.contradiction("phases.warm_up.acks", "is %d, but %d producers at %d/s send only %d messages in %s", p.warmUpAcks, w.producers, w.rate, can, formatDuration(p.warmUpWithin))
+	if can := w.acksWithin(p.warmUpWithin, w.rate.lo); p.warmUpAcks > can {
+		return s.contradiction("phases.warm_up.acks", "is %d, but %d producers at %d/s send only %d messages in %s", p.warmUpAcks, w.producers, w.rate.lo, can, formatDuration(p.warmUpWithin))
 	}
 	if need := resolving(w.tries, w.timeout, w.backoff); p.drain < need {
 		return s.contradiction("phases.drain", "is %s, but a producer may need %s to resolve its open sends (tries, timeout and backoff of workload.send)", formatDuration(p.drain), formatDuration(need))
@@ -89,9 +95,10 @@ func (s Scenario) workloadFits() error {
 	return nil
 }
 
-// acksWithin is how many messages are sent in a stretch of time at most.
-func (w workload) acksWithin(length int64) int64 {
-	return int64(w.producers) * w.rate * (length / millisecond) / 1000
+// acksWithin is how many messages are sent in a stretch of time at most, if
+// each producer sends that many in a second.
+func (w workload) acksWithin(length, rate int64) int64 {
+	return int64(w.producers) * rate * (length / millisecond) / 1000
 }
 
 // resolving is how long the outcome of a message can stay open at most; beyond
@@ -142,111 +149,4 @@ func (s Scenario) judgementFits() error {
 		}
 	}
 	return nil
-}
-
-func (s Scenario) faultsFit() error {
-	total := int64(0)
-	for _, f := range s.faults {
-		total += f.times.hi
-	}
-	if total > faults.MaxFaults {
-		return s.contradiction("faults", "happen up to %d times together; a plan holds %d", total, faults.MaxFaults)
-	}
-	for i, f := range s.faults {
-		if err := s.faultFits(i, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s Scenario) faultFits(i int, f faultLine) error {
-	spec, _ := faults.Find(faults.Kind(f.kind)) // the key table has no other kinds
-	if f.length.lo < spec.MinFor || f.length.hi > spec.MaxFor {
-		return s.contradiction(f.path+".for", "is %s; allowed for a %s: %s..%s", formatSpan(f.length, formatDuration), f.kind, formatDuration(spec.MinFor), formatDuration(spec.MaxFor))
-	}
-	if len(s.candidates(f.target)) == 0 {
-		words := s.targetWords()
-		return s.contradiction(f.path+".target", "is %q%s allowed: %s", f.target, orSemicolon(didYouMean(f.target, words)), strings.Join(words, ", "))
-	}
-	if s.workload.consumeAfterChaos && strings.HasPrefix(f.target, "consumer") {
-		return s.contradiction(f.path+".target", "is %s, but with workload.consume: after-chaos no consumer runs while faults are active", f.target)
-	}
-	if f.name != "" {
-		for _, o := range s.faults[:i] {
-			if o.name == f.name {
-				return s.contradiction(f.path+".name", "is %s like that of %s", f.name, o.path)
-			}
-		}
-	}
-	if f.after == nil {
-		return nil
-	}
-	return s.afterFits(f)
-}
-
-func (s Scenario) afterFits(f faultLine) error {
-	at, a := f.path+".after", f.after
-	set := 0
-	for _, on := range []bool{a.acks.hi > 0, a.attempts.hi > 0, a.fault != ""} {
-		if on {
-			set++
-		}
-	}
-	if set != 1 {
-		return s.contradiction(at, "has %d of acks, attempts and fault; write exactly one", set)
-	}
-	if a.fault == "" {
-		can := s.workload.acksWithin(s.phases.chaos)
-		if a.acks.hi > can {
-			return s.contradiction(at+".acks", "is up to %d, but chaos of %s sees %d acks at most", a.acks.hi, formatDuration(s.phases.chaos), can)
-		}
-		// Every message may be tried again and again.
-		if can *= int64(s.workload.tries); a.attempts.hi > can {
-			return s.contradiction(at+".attempts", "is up to %d, but chaos of %s sees %d attempts at most", a.attempts.hi, formatDuration(s.phases.chaos), can)
-		}
-		return nil
-	}
-	return s.causeFits(f)
-}
-
-// causeFits checks the line that f waits for.
-func (s Scenario) causeFits(f faultLine) error {
-	at := f.path + ".after.fault"
-	var names []string
-	for _, cause := range s.faults {
-		if cause.name != "" {
-			names = append(names, cause.name)
-		}
-		if cause.name != f.after.fault {
-			continue
-		}
-		switch {
-		case cause.path == f.path:
-			return s.contradiction(at, "is the line itself")
-		case cause.after != nil && cause.after.fault != "":
-			return s.contradiction(at, "is %s, which waits for a fault itself; chains are not allowed", cause.name)
-		case f.times.hi > cause.times.lo:
-			return s.contradiction(f.path+".times", "is up to %d, but %s happens only %d times for sure", f.times.hi, cause.name, cause.times.lo)
-		}
-		// The cause still holds its target.
-		for _, target := range s.candidates(cause.target) {
-			if others := without(s.candidates(f.target), target); len(others) == 0 {
-				return s.contradiction(f.path+".target", "is %s, but %s holds that process then; name another", target, cause.name)
-			}
-		}
-		return nil
-	}
-	return s.contradiction(at, "is %q, but no line has that name%s", f.after.fault, didYouMean(f.after.fault, names))
-}
-
-// without returns the list without one of its members.
-func without(list []string, member string) []string {
-	var out []string
-	for _, s := range list {
-		if s != member {
-			out = append(out, s)
-		}
-	}
-	return out
 }

@@ -4,7 +4,6 @@ package scenarios
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"pestle/checker"
@@ -26,11 +25,14 @@ const (
 	anAddress // host:port
 	aNumber   // whole number
 	numbers   // whole number or range of them
-	byteSizes // number of bytes or range of them
+	byteSizes // number of bytes, with or without a unit, or range of them
 	aDuration // whole number with a unit
 	durations // duration or range of them
-	aRate     // whole number of messages per second
+	offsets   // durations that may be negative
+	rates     // whole number of messages per second or range of them
 	aPercent  // share with one decimal place at most
+	percents  // share or range of them
+	millionth // parts per million, negative ones too, or range of them
 )
 
 // key is one key of a scenario file. The table of all keys is the only place
@@ -57,13 +59,23 @@ func topKeys() []key {
 	return []key{
 		{path: "name", shape: aSlug, required: true, about: "name of the scenario; runs and reports carry it"},
 		{path: "about", shape: aText, hi: 200, about: "one sentence for people: what the scenario is for"},
-		{path: "worlds", shape: choices, lo: 1, choices: []string{"process"}, byDef: "[process]", about: "worlds it can run in, the preferred one first"},
+		{path: "worlds", shape: choices, lo: 1, choices: worlds(), byDef: "[process]", about: "worlds it can run in, the preferred one first"},
 		{path: "target", shape: aMap, about: "the system under test"},
 		{path: "target.kind", shape: aChoice, choices: []string{"pestle", "nsq"}, byDef: "pestle", about: "Pestle's own broker, or nsqd"},
 		{path: "target.durability", shape: aChoice, choices: []string{"fsync", "memory"}, about: "pestle only, fsync unless said otherwise: memory acknowledges before the disk has it and must lose messages"},
 		{path: "target.flags", shape: flags, hi: maxFlags, about: "extra flags for the target's program"},
 		{path: "target.address", shape: anAddress, about: "nsq only: TCP host:port of an nsqd that runs already; it gets no faults"},
 		{path: "target.http", shape: anAddress, about: "nsq only: HTTP host:port of that nsqd"},
+		{path: "target.disk", shape: aChoice, choices: []string{"honest", DiskLying}, byDef: "honest", about: "sim only; lying acknowledges syncs it did not do: with power losses it must lose messages"},
+		{path: "target.plant", shape: aSlug, about: "pestle only: id of a planted bug; needs a program built with -tags plant"},
+		{path: "target.knobs", shape: aMap, about: "pestle in sim only: sizes in the broker, drawn for each seed; they change when things happen, never what is promised"},
+		{path: "target.knobs.file_size", shape: byteSizes, lo: minFileSize, hi: maxFileSize, byDef: "16MiB", about: "of a journal file"},
+		{path: "target.knobs.cache", shape: byteSizes, lo: 1, hi: maxCache, byDef: "64MiB", about: "of bodies in memory; others are read back from the journal"},
+		{path: "network", shape: aMap, about: "sim only: what the network is like without any fault, drawn for each seed"},
+		{path: "network.latency", shape: durations, lo: 0, hi: maxLatency, byDef: "100us", about: "that each packet takes, one way"},
+		{path: "network.spread", shape: durations, lo: 0, hi: maxLatency, byDef: "200us", about: "that a packet takes more, on average; most take less and a few much more"},
+		{path: "network.asymmetry", shape: percents, lo: 0, hi: 1000, byDef: "0%", about: "chance of each link, each way, to be slower for the whole run"},
+		{path: "network.slower_by", shape: durations, lo: 0, hi: maxLatency, byDef: "0s", about: "at most by so much"},
 	}
 }
 
@@ -75,8 +87,8 @@ func workloadKeys() []key {
 		{path: "workload.consume", shape: aChoice, choices: []string{"always", "after-chaos"}, byDef: "always", about: "after-chaos makes the channel and starts its consumers with the drain: nothing is in flight while faults are active"},
 		{path: "workload.producers", shape: aMap, about: "producer processes"},
 		{path: "workload.producers.count", shape: aNumber, lo: 1, hi: maxProducers, byDef: "1", about: "number of processes"},
-		{path: "workload.producers.rate", shape: aRate, lo: 1, hi: maxRate, byDef: "50/s", about: "messages per second of each one, whether or not earlier ones were acked"},
-		{path: "workload.producers.pending", shape: aNumber, lo: 1, hi: maxPending, byDef: "1", about: "messages of each one whose outcome is open at most; 1 keeps strict order"},
+		{path: "workload.producers.rate", shape: rates, lo: 1, hi: maxRate, byDef: "50/s", about: "messages per second of each one, whether or not earlier ones were acked; a range is drawn for each"},
+		{path: "workload.producers.pending", shape: numbers, lo: 1, hi: maxPending, byDef: "1", about: "messages of each one whose outcome is open at most; 1 keeps strict order; a range is drawn for each"},
 		{path: "workload.payload", shape: byteSizes, lo: 1, hi: maxPayload, byDef: "100..1099", about: "bytes of a message without its envelope, drawn for each"},
 		{path: "workload.send", shape: aMap, about: "how one message is sent"},
 		{path: "workload.send.timeout", shape: aDuration, lo: minTimeout, hi: maxTimeout, byDef: "1s", about: "without an answer for so long a send is unknown"},
@@ -85,10 +97,10 @@ func workloadKeys() []key {
 		{path: "workload.channels", shape: aList, lo: 1, hi: maxChannels, required: true, about: "channels of the topic; every one gets every message"},
 		{path: "workload.channels[].name", shape: aName, required: true, about: "name of the channel"},
 		{path: "workload.channels[].consumers", shape: aNumber, lo: 1, hi: maxConsumers, byDef: "1", about: "consumer processes that share it; with one, order is judged"},
-		{path: "workload.channels[].in_flight", shape: aNumber, lo: 1, hi: maxInFlight, byDef: "1", about: "messages each consumer holds unfinished at most (RDY)"},
-		{path: "workload.channels[].requeue", shape: aPercent, lo: 0, hi: maxRequeuePermille, byDef: "0%", about: "share of first deliveries that the consumer gives back"},
-		{path: "workload.channels[].requeue_delay", shape: aDuration, lo: 0, hi: maxRequeueDelay, byDef: "0s", about: "how long the system has to hold a message given back"},
-		{path: "workload.msg_timeout", shape: aDuration, lo: minMsgTimeout, hi: maxMsgTimeout, byDef: "5s", about: "lease of a delivery; without finish or requeue for so long it is delivered again"},
+		{path: "workload.channels[].in_flight", shape: numbers, lo: 1, hi: maxInFlight, byDef: "1", about: "messages each consumer holds unfinished at most (RDY); a range is drawn for each"},
+		{path: "workload.channels[].requeue", shape: percents, lo: 0, hi: maxRequeuePermille, byDef: "0%", about: "share of first deliveries that the consumer gives back; a range is drawn for each"},
+		{path: "workload.channels[].requeue_delay", shape: durations, lo: 0, hi: maxRequeueDelay, byDef: "0s", about: "how long the system has to hold a message given back; a range is drawn for each consumer"},
+		{path: "workload.msg_timeout", shape: durations, lo: minMsgTimeout, hi: maxMsgTimeout, byDef: "5s", about: "lease of a delivery; without finish or requeue for so long it is delivered again; a range is drawn for each seed"},
 	}
 }
 
@@ -108,28 +120,80 @@ func phaseKeys() []key {
 }
 
 func faultKeys() []key {
-	var kinds []string
-	least, most := int64(0), int64(0)
-	for i, k := range faults.Kinds() {
+	var kinds, shapes, points []string
+	most := int64(0)
+	for _, k := range faults.Kinds() {
 		kinds = append(kinds, string(k.Kind))
-		if i == 0 {
-			least = k.MinFor
-		}
-		least, most = min(least, k.MinFor), max(most, k.MaxFor)
+		most = max(most, k.MaxFor)
 	}
-	return []key{
+	for _, f := range faults.Shapes() {
+		shapes = append(shapes, string(f.Shape))
+	}
+	for _, p := range faults.Points() {
+		points = append(points, p.Name)
+	}
+	all := []key{
 		{path: "faults", shape: aList, hi: maxFaultLines, about: "the fault mix; lines do not influence one another's draws"},
 		{path: "faults[].name", shape: aSlug, about: "name that another line's after.fault can use"},
 		{path: "faults[].kind", shape: aChoice, choices: kinds, required: true, about: "kind of failure"},
 		{path: "faults[].target", shape: aText, hi: 2 * maxName, required: true, about: "broker, producer, consumer, consumer-<channel>: one of them, drawn each time; or the name of one process"},
+		{path: "faults[].chance", shape: aPercent, lo: 0, hi: 1000, byDef: "100%", about: "chance of the line to be in a seed's plan at all; below 100% its faults are also left out where they find no place"},
 		{path: "faults[].times", shape: numbers, lo: 1, hi: maxTimes, byDef: "1", about: "how often"},
-		{path: "faults[].for", shape: durations, lo: least, hi: most, required: true, about: "kill and stop: from the end to the restart; pause: its length"},
-		{path: "faults[].after", shape: aMap, about: "wait for something instead of a drawn time; exactly one of acks, attempts and fault"},
+		{path: "faults[].for", shape: durations, lo: 0, hi: most, about: "how long; what that means, and its bounds, stand with the kind"},
+	}
+	all = append(all, faultParameterKeys()...)
+	return append(all, []key{
+		{path: "faults[].shape", shape: aChoice, choices: shapes, about: "of a partition"},
+		{path: "faults[].peer", shape: aText, hi: 2 * maxName, about: "other end of the link, written like target"},
+		{path: "faults[].after", shape: aMap, about: "wait for something instead of a drawn time; exactly one of acks, attempts, fault and point"},
 		{path: "faults[].after.acks", shape: numbers, lo: 1, hi: maxAfterCount, about: "that many acks since the start of chaos"},
 		{path: "faults[].after.attempts", shape: numbers, lo: 1, hi: maxAfterCount, about: "that many attempts since the start of chaos"},
 		{path: "faults[].after.fault", shape: aSlug, about: "the line of that name took effect: the first time of this line after the first time of that one, and so on"},
+		{path: "faults[].after.point", shape: aChoice, choices: points, about: "sim only: the broker passed that point of its code"},
+		{path: "faults[].after.count", shape: numbers, lo: 1, hi: maxAfterCount, byDef: "1", about: "so many times since the start of chaos; for point only"},
 		{path: "faults[].after.delay", shape: durations, lo: 0, hi: maxTimeout, byDef: "0s", about: "and then so long"},
+	}...)
+}
+
+// faultParameterKeys makes a key of each numeric parameter of the catalog; its
+// bounds are the widest that any kind takes.
+func faultParameterKeys() []key {
+	var all []key
+	for _, name := range faults.Numbers() {
+		k := key{path: "faults[]." + name, about: "see the kinds that take it: "}
+		for _, s := range faults.Kinds() {
+			p, takes := s.Param(name)
+			switch {
+			case !takes:
+				continue
+			case k.shape == aMap: // the first
+				k.shape, k.lo, k.hi = shapeOf(p), p.Min, p.Max
+			default:
+				k.lo, k.hi = min(k.lo, p.Min), max(k.hi, p.Max)
+				k.about += ", "
+			}
+			k.about += string(s.Kind)
+		}
+		all = append(all, k)
 	}
+	return all
+}
+
+// shapeOf tells how a parameter of the catalog is written.
+func shapeOf(p faults.Param) shape {
+	switch {
+	case p.Unit == faults.InNanoseconds && p.Min < 0:
+		return offsets
+	case p.Unit == faults.InNanoseconds:
+		return durations
+	case p.Unit == faults.InPermille:
+		return percents
+	case p.Unit == faults.InPPM:
+		return millionth
+	case p.Unit == faults.InBytes:
+		return byteSizes
+	}
+	return numbers
 }
 
 func judgementKeys() []key {
@@ -160,27 +224,30 @@ func mustKey(path string) key {
 
 // bounds writes the key's bounds as its values are written, "" without any.
 func (k key) bounds() string {
-	var format func(int64) string
-	switch k.shape {
-	case aNumber, numbers, byteSizes:
-		format = func(n int64) string { return strconv.FormatInt(n, 10) }
-	case aDuration, durations:
-		format = formatDuration
-	case aRate:
-		format = func(n int64) string { return strconv.FormatInt(n, 10) + "/s" }
-	case aPercent:
-		format = formatPercent
-	default:
+	format := k.shape.format()
+	if format == nil {
 		return ""
 	}
 	return fmt.Sprintf("%s..%s", format(k.lo), format(k.hi))
 }
 
-func formatPercent(permille int64) string {
-	if permille%10 == 0 {
-		return strconv.FormatInt(permille/10, 10) + "%"
+// format returns how a number of the shape is written, nil for other shapes.
+func (s shape) format() func(int64) string {
+	switch s {
+	case aNumber, numbers:
+		return formatInt
+	case byteSizes:
+		return formatSize
+	case aDuration, durations, offsets:
+		return formatDuration
+	case rates:
+		return formatRate
+	case aPercent, percents:
+		return formatPercent
+	case millionth:
+		return formatPPM
 	}
-	return fmt.Sprintf("%d.%d%%", permille/10, permille%10)
+	return nil
 }
 
 // wanted says in words how the key's value is written.
@@ -191,7 +258,7 @@ func (k key) wanted() string {
 	case aList:
 		return "a list of mappings"
 	case aText:
-		return "a text of at most " + strconv.FormatInt(k.hi, 10) + " bytes"
+		return "a text of at most " + formatInt(k.hi) + " bytes"
 	case aName:
 		return "1 to 64 letters, digits, '.', '_' and '-'"
 	case aSlug:
@@ -209,15 +276,21 @@ func (k key) wanted() string {
 	case numbers:
 		return "a whole number or a range such as 2..5, " + k.bounds()
 	case byteSizes:
-		return "a number of bytes or a range such as 100..1099, " + k.bounds()
+		return "a number of bytes such as 100 or 64KiB or a range such as 100..1099, " + k.bounds()
 	case aDuration:
 		return "a whole number with its unit us, ms, s, m or h such as 300ms, " + k.bounds()
 	case durations:
 		return "a whole number with its unit us, ms, s, m or h such as 300ms or a range such as 300ms..2s, " + k.bounds()
-	case aRate:
-		return "whole messages per second such as 80/s, " + k.bounds()
+	case offsets:
+		return "a whole number with its unit us, ms, s, m or h such as 300ms or -2s or a range such as -2s..2s, " + k.bounds()
+	case rates:
+		return "whole messages per second such as 80/s or a range such as 20/s..80/s, " + k.bounds()
 	case aPercent:
 		return "a percentage such as 1% or 0.5%, " + k.bounds()
+	case percents:
+		return "a percentage such as 1% or 0.5% or a range such as 0.5%..20%, " + k.bounds()
+	case millionth:
+		return "parts per million such as 200ppm or a range such as -200ppm..200ppm, " + k.bounds()
 	}
 	panic("scenarios: shape without words")
 }

@@ -7,7 +7,8 @@ import "pestle/faults"
 // The bounds of a plan; the loader's key table and Plan.Validate share them.
 // Times are nanoseconds.
 const (
-	millisecond = int64(1_000_000)
+	microsecond = int64(1_000)
+	millisecond = 1000 * microsecond
 	second      = 1000 * millisecond
 	minute      = 60 * second
 	hour        = 60 * minute
@@ -46,6 +47,12 @@ const (
 	maxRecovery   = 10 * minute
 	minDrain      = second
 	maxDrain      = hour
+
+	// minFileSize holds a few messages; smaller files would be made without end.
+	minFileSize = 64 << 10
+	maxFileSize = 1 << 30
+	maxCache    = 1 << 30
+	maxLatency  = second // of the network without faults
 
 	maxFaultLines = 100
 	maxTimes      = faults.MaxFaults // of one fault line

@@ -22,7 +22,7 @@ func with(n int, line string) string {
 }
 
 func TestMistakesInAFile(t *testing.T) {
-	const top = "name, about, worlds, target, workload, phases, faults, properties, claims"
+	const top = "name, about, worlds, target, network, workload, phases, faults, properties, claims"
 	for _, c := range []struct{ name, source, want string }{
 		// Keys.
 		{"key", smallest + "fault: []\n", `5:1: unknown key "fault" in the scenario; did you mean "faults"? allowed: ` + top},
@@ -31,7 +31,7 @@ func TestMistakesInAFile(t *testing.T) {
 		{"key in a list", with(3, "  channels: [{name: all, inflight: 3}]"), `3:26: unknown key "inflight" in workload.channels.0; did you mean "in_flight"? allowed: name, consumers, in_flight, requeue, requeue_delay`},
 		{"key twice", smallest + "name: other\n", `5:1: key "name" stands twice in the scenario, first at s.yaml:1:1`},
 		{"key missing", with(1, ""), `2:1: key "name" is missing in the scenario; write 1 to 64 of a-z, 0-9 and '-', beginning with a letter`},
-		{"key missing in a list", smallest + "faults:\n  - {target: broker, for: 1s}\n", `6:6: key "kind" is missing in faults.0; write one of kill, stop, pause`},
+		{"key missing in a list", smallest + "faults:\n  - {target: broker, for: 1s}\n", `6:6: key "kind" is missing in faults.0; write one of ` + strings.Join(keyChoices("faults[].kind"), ", ")},
 		{"key without value", smallest + "about:\n", `5:1: key "about" has no value; leave it out to get its default`},
 		{"key that is no word", smallest + "1: x\n", `5:1: a key has to be a plain word`},
 
@@ -44,16 +44,16 @@ func TestMistakesInAFile(t *testing.T) {
 		{"text for a number", with(2, "workload:\n  producers: {count: '3'}"), `3:22: workload.producers.count is a text; write the number without quotes`},
 		{"fraction for a number", with(2, "workload:\n  producers: {count: 1.5}"), `3:22: workload.producers.count is "1.5"; write a whole number, 1..64`},
 		{"negative number", with(2, "workload:\n  producers: {count: -1}"), `3:22: workload.producers.count is "-1"; write a whole number, 1..64`},
-		{"text for a list", smallest + "worlds: process\n", `5:9: worlds is "process"; write a list of process`},
+		{"text for a list", smallest + "worlds: process\n", `5:9: worlds is "process"; write a list of sim, process`},
 
 		// Units.
 		{"duration without unit", with(4, "phases: {chaos: 40}"), `4:17: phases.chaos is "40"; write a whole number with its unit us, ms, s, m or h such as 300ms, 1s..24h`},
 		{"duration with another unit", with(4, "phases: {chaos: 40sec}"), `4:17: phases.chaos is "40sec"; write a whole number with its unit us, ms, s, m or h such as 300ms, 1s..24h`},
 		{"range for a single duration", with(4, "phases: {chaos: 40s..50s}"), `4:17: phases.chaos is "40s..50s"; write a whole number with its unit us, ms, s, m or h such as 300ms, 1s..24h`},
 		{"range with one unit", smallest + "faults:\n  - {kind: kill, target: broker, for: 100..200ms}\n", `6:39: faults.0.for is "100..200ms"; write a whole number with its unit us, ms, s, m or h such as 300ms or a range such as 300ms..2s, 0s..10m`},
-		{"rate without unit", with(2, "workload:\n  producers: {rate: 80}"), `3:21: workload.producers.rate is "80"; write whole messages per second such as 80/s, 1/s..10000/s`},
-		{"share without percent", with(3, "  channels: [{name: all, requeue: 1}]"), `3:35: workload.channels.0.requeue is "1"; write a percentage such as 1% or 0.5%, 0%..50%`},
-		{"share finer than permille", with(3, "  channels: [{name: all, requeue: 0.25%}]"), `3:35: workload.channels.0.requeue is "0.25%"; write a percentage such as 1% or 0.5%, 0%..50%`},
+		{"rate without unit", with(2, "workload:\n  producers: {rate: 80}"), `3:21: workload.producers.rate is "80"; write whole messages per second such as 80/s or a range such as 20/s..80/s, 1/s..10000/s`},
+		{"share without percent", with(3, "  channels: [{name: all, requeue: 1}]"), `3:35: workload.channels.0.requeue is "1"; write a percentage such as 1% or 0.5% or a range such as 0.5%..20%, 0%..50%`},
+		{"share finer than permille", with(3, "  channels: [{name: all, requeue: 0.25%}]"), `3:35: workload.channels.0.requeue is "0.25%"; write a percentage such as 1% or 0.5% or a range such as 0.5%..20%, 0%..50%`},
 
 		// Ranges.
 		{"number too large", with(2, "workload:\n  producers: {count: 65}"), `3:22: workload.producers.count is 65; allowed: 1..64`},
@@ -67,7 +67,7 @@ func TestMistakesInAFile(t *testing.T) {
 		// Names.
 		{"choice", smallest + "target: {kind: pestel}\n", `5:16: target.kind is "pestel"; did you mean "pestle"? allowed: pestle, nsq`},
 		{"choice in a list", smallest + "claims: [unknown-later-sen]\n", `5:10: claims: unknown "unknown-later-sen"; did you mean "unknown-later-seen"? allowed: ` + strings.Join(keyChoices("claims"), ", ")},
-		{"choice twice", smallest + "worlds: [process, process]\n", `5:9: worlds has 2 items; allowed: 1..1`},
+		{"choice twice", smallest + "worlds: [process, process]\n", `5:19: worlds: "process" stands there twice`},
 		{"property twice", smallest + "properties: [no-data-loss, no-data-loss]\n", `5:28: properties: "no-data-loss" stands there twice`},
 		{"scenario name", with(1, "name: First Light"), `1:7: name is "First Light"; write 1 to 64 of a-z, 0-9 and '-', beginning with a letter`},
 		{"topic", with(2, "workload:\n  topic: a/b"), `3:10: workload.topic is "a/b"; write 1 to 64 letters, digits, '.', '_' and '-'`},
@@ -125,8 +125,8 @@ func TestContradictionsInAFile(t *testing.T) {
 		{"target that is not there", fault("{kind: kill, target: producer-2, for: 1s}"), `6:26: faults.0.target is "producer-2"; did you mean "producer-1"? allowed: broker, producer, consumer, consumer-all, broker-1, producer-1, consumer-all-1`},
 		{"target that does not run", with(2, "workload:\n  consume: after-chaos") + "properties: [no-data-loss]\nfaults: [{kind: kill, target: consumer-all-1, for: 1s}]\n", `7:31: faults.0.target is consumer-all-1, but with workload.consume: after-chaos no consumer runs while faults are active`},
 		{"line name twice", fault(freeze, freeze), `7:12: faults.1.name is freeze like that of faults.0`},
-		{"two triggers", fault("{kind: kill, target: broker, for: 1s, after: {acks: 1, attempts: 1}}"), `6:51: faults.0.after has 2 of acks, attempts and fault; write exactly one`},
-		{"no trigger", fault("{kind: kill, target: broker, for: 1s, after: {delay: 1s}}"), `6:51: faults.0.after has 0 of acks, attempts and fault; write exactly one`},
+		{"two triggers", fault("{kind: kill, target: broker, for: 1s, after: {acks: 1, attempts: 1}}"), `6:51: faults.0.after has 2 of acks, attempts, fault and point; write exactly one`},
+		{"no trigger", fault("{kind: kill, target: broker, for: 1s, after: {delay: 1s}}"), `6:51: faults.0.after has 0 of acks, attempts, fault and point; write exactly one`},
 		{"acks out of reach", fault("{kind: kill, target: broker, for: 1s, after: {acks: 10..2001}}"), `6:57: faults.0.after.acks is up to 2001, but chaos of 40s sees 2000 acks at most`},
 		{"attempts out of reach", fault("{kind: kill, target: broker, for: 1s, after: {attempts: 8001}}"), `6:61: faults.0.after.attempts is up to 8001, but chaos of 40s sees 8000 attempts at most`},
 		{"trigger unknown", fault(freeze, "{kind: kill, target: producer, for: 1s, after: {fault: freez}}"), `7:60: faults.1.after.fault is "freez", but no line has that name; did you mean "freeze"?`},
@@ -158,8 +158,8 @@ func TestSettings(t *testing.T) {
 		{setting: "claims=[duplicate-consumed]", check: func(s Scenario) bool { return len(s.claims) == 1 }},
 
 		{setting: "target.durability=memroy", want: `target.durability is "memroy"; did you mean "memory"? allowed: fsync, memory`},
-		{setting: "traget.durability=memory", want: `unknown key "traget" in the scenario; did you mean "target"? allowed: name, about, worlds, target, workload, phases, faults, properties, claims`},
-		{setting: "target.durabilty=memory", want: `unknown key "durabilty" in target; did you mean "durability"? allowed: kind, durability, flags, address, http`},
+		{setting: "traget.durability=memory", want: `unknown key "traget" in the scenario; did you mean "target"? allowed: name, about, worlds, target, network, workload, phases, faults, properties, claims`},
+		{setting: "target.durabilty=memory", want: `unknown key "durabilty" in target; did you mean "durability"? allowed: kind, durability, flags, address, http, disk, plant, knobs`},
 		{setting: "phases.recovery=6s", want: `phases.recovery is 6s, but a quiet window lasts only 5s: nothing could be judged in it`},
 		{setting: "faults.1.times=3", want: `faults is a list with 1 items; "1" is none of 0..0`},
 		{setting: "faults.first.times=3", want: `faults is a list with 1 items; "first" is none of 0..0`},

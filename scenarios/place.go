@@ -26,37 +26,73 @@ type hold struct {
 // are spread: each has its n-th part of the time that is not quiet.
 //
 // Where drawn times leave no room for all of them, they are packed without
-// gaps instead.
-func (s Scenario) place(seed uint64, all []*occurrence, quiet []Quiet) error {
+// gaps instead. Faults of lines with a chance come last and give way: where
+// they find no place they are left out, with those that wait for them. It
+// returns the faults that stay.
+func (s Scenario) place(seed uint64, all []*occurrence, quiet []Quiet) ([]*occurrence, error) {
 	open := outside(quiet, s.phases.chaos)
-	timed := longestFirst(all)
 	spread := func(o *occurrence, taken []hold) (int64, bool) { return o.moment(seed, open, taken) }
-	if placeAll(timed, spread) == nil {
-		return nil
-	}
 	packed := func(o *occurrence, taken []hold) (int64, bool) { return firstFree(open, o.holds(), taken) }
-	if o := placeAll(timed, packed); o != nil {
-		return s.contradiction("phases.chaos", "of %s is too short: %s needs %s with its %s to settle and finds no place outside the quiet windows; make chaos longer, or ask for fewer or shorter faults",
-			formatDuration(s.phases.chaos), s.describe(o), formatDuration(reach(o.holds())), formatDuration(faults.Settle))
+
+	var sure, maybe []*occurrence
+	for _, o := range longestFirst(all) {
+		if s.faults[o.line].chance < 1000 {
+			maybe = append(maybe, o)
+		} else {
+			sure = append(sure, o)
+		}
 	}
-	return nil
+	taken, crowded := placeAll(sure, spread)
+	if crowded != nil {
+		if taken, crowded = placeAll(sure, packed); crowded != nil {
+			return nil, s.tooShort(crowded)
+		}
+	}
+	for _, o := range maybe {
+		at, ok := spread(o, taken)
+		if !ok {
+			at, ok = packed(o, taken)
+		}
+		if !ok {
+			o.left = true
+			continue
+		}
+		taken = o.put(at, taken)
+	}
+	var stay []*occurrence
+	for _, o := range all {
+		if !o.left && (o.cause == nil || !o.cause.left) {
+			stay = append(stay, o)
+		}
+	}
+	return stay, nil
+}
+
+func (s Scenario) tooShort(o *occurrence) error {
+	return s.contradiction("phases.chaos", "of %s is too short: %s needs %s with its %s to settle and finds no place outside the quiet windows; make chaos longer, or ask for fewer or shorter faults",
+		formatDuration(s.phases.chaos), s.describe(o), formatDuration(reach(o.holds())), formatDuration(faults.Settle))
 }
 
 // placeAll gives each fault the moment that choose finds beside those before
-// it. It returns the first for which there is none.
-func placeAll(timed []*occurrence, choose func(o *occurrence, taken []hold) (int64, bool)) *occurrence {
-	var taken []hold
+// it. It returns what they take, or the first for which there is no place.
+func placeAll(timed []*occurrence, choose func(o *occurrence, taken []hold) (int64, bool)) (taken []hold, crowded *occurrence) {
 	for _, o := range timed {
 		at, ok := choose(o, taken)
 		if !ok {
-			return o
+			return nil, o
 		}
-		o.fault.Anchor.At = at
-		for _, h := range o.holds() {
-			taken = append(taken, hold{h.target, faults.Window{From: at + h.during.From, To: at + h.during.To}})
-		}
+		taken = o.put(at, taken)
 	}
-	return nil
+	return taken, nil
+}
+
+// put gives the fault its moment and adds what it takes.
+func (o *occurrence) put(at int64, taken []hold) []hold {
+	o.fault.Anchor.At = at
+	for _, h := range o.holds() {
+		taken = append(taken, hold{h.target, faults.Window{From: at + h.during.From, To: at + h.during.To}})
+	}
+	return taken
 }
 
 // outside returns the stretches of chaos outside the quiet windows.

@@ -10,6 +10,8 @@ type Scenario struct {
 	Worlds []string // worlds it can run in, the preferred one first
 	Target Target
 
+	knobs      *knobs   // nil: the broker's own
+	network    *network // nil: the world's own
 	workload   workload
 	phases     phases
 	faults     []faultLine
@@ -21,27 +23,36 @@ type Scenario struct {
 	where map[string]string
 }
 
+type knobs struct {
+	fileSize, cache span // bytes
+}
+
+type network struct {
+	latency, spread, slowerBy span
+	asymmetry                 span // permille
+}
+
 type workload struct {
 	topic             string
 	atMostOnce        bool
 	consumeAfterChaos bool
 	producers         int
-	rate              int64 // messages/s of each producer
-	pending           int
+	rate              span // messages/s of each producer
+	pending           span
 	payload           span // bytes
 	timeout           int64
 	tries             int
 	backoff           int64
-	msgTimeout        int64
+	msgTimeout        span
 	channels          []channel
 }
 
 type channel struct {
 	name         string
 	consumers    int
-	inFlight     int
-	requeue      int64 // permille
-	requeueDelay int64
+	inFlight     span
+	requeue      span // permille
+	requeueDelay span
 }
 
 type phases struct {
@@ -58,16 +69,28 @@ type faultLine struct {
 	name   string // "" when it has none
 	kind   string
 	target string
+	chance int64 // permille
 	times  span
-	length span // the key "for"
+	length span        // the key "for"
+	params []parameter // those that are given
+	shape  string      // "" when not given
+	peer   string      // likewise
 	after  *afterLine
 }
 
-// afterLine is what a triggered line waits for; one of acks, attempts and fault
-// is set.
+// parameter is a numeric parameter of a fault line.
+type parameter struct {
+	name string
+	span span
+}
+
+// afterLine is what a triggered line waits for; one of acks, attempts, fault
+// and point is set.
 type afterLine struct {
 	acks, attempts span
 	fault          string // name of a line
+	point          string
+	count          span // of point
 	delay          span
 }
 

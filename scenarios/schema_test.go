@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"pestle/faults"
 )
 
 // update writes what the key table says into schema.json and the handbook:
@@ -33,6 +31,15 @@ func TestDocumentedInHandbook(t *testing.T) {
 	})
 }
 
+// TestDocumentedInFaults: the pages about faults are the catalog's.
+func TestDocumentedInFaults(t *testing.T) {
+	sameFile(t, "../docs/faults.md", func(old []byte) []byte {
+		old = fill(t, old, "kinds", kindSections())
+		old = fill(t, old, "shapes", shapeTable())
+		return fill(t, old, "points", pointTable())
+	})
+}
+
 // fill replaces what stands between the marks of a part.
 func fill(t *testing.T, text []byte, part string, want []byte) []byte {
 	t.Helper()
@@ -40,7 +47,7 @@ func fill(t *testing.T, text []byte, part string, want []byte) []byte {
 	before, rest, ok := bytes.Cut(text, begin)
 	_, after, closed := bytes.Cut(rest, end)
 	if !ok || !closed {
-		t.Fatalf("%s has no part between %q and %q", handbook, begin, end)
+		t.Fatalf("no part between %q and %q", begin, end)
 	}
 	return bytes.Join([][]byte{before, begin, want, end, after}, nil)
 }
@@ -67,6 +74,10 @@ func sameFile(t *testing.T, path string, want func(old []byte) []byte) {
 const (
 	numberForm   = `(0|[1-9][0-9]*)`
 	durationForm = numberForm + `(us|ms|s|m|h)`
+	sizeForm     = numberForm + `(KiB|MiB|GiB)?`
+	rateForm     = numberForm + `/s`
+	percentForm  = numberForm + `(\.[0-9])?%`
+	ppmForm      = `-?` + numberForm + `ppm`
 )
 
 func rangeForm(form string) string { return "^" + form + `(\.\.` + form + ")?$" }
@@ -173,16 +184,24 @@ func valueSchema(k key) object {
 		return text("^[^ /@?#]+:[0-9]+$")
 	case aNumber:
 		return whole
-	case numbers, byteSizes:
+	case numbers:
 		return object{{"anyOf", []object{whole, text(rangeForm(numberForm))}}}
+	case byteSizes:
+		return object{{"anyOf", []object{whole, text(rangeForm(sizeForm))}}}
 	case aDuration:
 		return text("^" + durationForm + "$")
 	case durations:
 		return text(rangeForm(durationForm))
-	case aRate:
-		return text("^" + numberForm + "/s$")
+	case offsets:
+		return text(rangeForm("-?" + durationForm))
+	case rates:
+		return text(rangeForm(rateForm))
 	case aPercent:
-		return text("^" + numberForm + `(\.[0-9])?%$`)
+		return text("^" + percentForm + "$")
+	case percents:
+		return text(rangeForm(percentForm))
+	case millionth:
+		return text(rangeForm(ppmForm))
 	}
 	panic("shape without schema")
 }
@@ -193,7 +212,8 @@ func TestFormsAgree(t *testing.T) {
 	texts := []string{
 		"0", "5", "05", "-5", "+5", "2..5", "2..", "..5", "1..2..3", "1.5", "1_000", "5 ", "",
 		"300ms", "300ms..2s", "300..2s", "2s", "2us", "2m", "2h", "2d", "2", "02s", "1.5s", "1m30s", "s",
-		"80/s", "80/m", "/s", "1%", "0.5%", "0.25%", ".5%", "1.%", "%", "01%",
+		"80/s", "80/m", "20/s..80/s", "20..80/s", "1%..5.5%", "1..5%", "64KiB", "64KiB..1MiB", "0..1MiB", "1GiB", "1KB", "1 KiB", "KiB",
+		"-2s", "-2s..2s", "2s..-2s", "--2s", "-s", "500ppm", "-500ppm..500ppm", "500", "-ppm", "1.5ppm", "/s", "1%", "0.5%", "0.25%", ".5%", "1.%", "%", "01%",
 	}
 	for _, k := range keys() {
 		read, isNumber := reader(k.shape)
@@ -307,7 +327,7 @@ func briefly(k key) string {
 		return "list of `" + strings.Join(k.choices, "`, `") + "`"
 	case aDuration:
 		return "duration, " + k.bounds()
-	case durations:
+	case durations, offsets:
 		return "duration or range, " + k.bounds()
 	case aNumber:
 		return "number, " + k.bounds()
@@ -315,23 +335,16 @@ func briefly(k key) string {
 		return "number or range, " + k.bounds()
 	case byteSizes:
 		return "bytes or range, " + k.bounds()
-	case aRate:
-		return "rate, " + k.bounds()
+	case rates:
+		return "rate or range, " + k.bounds()
 	case aPercent:
 		return "percentage, " + k.bounds()
+	case percents:
+		return "percentage or range, " + k.bounds()
+	case millionth:
+		return "parts per million or range, " + k.bounds()
 	}
 	return k.wanted()
-}
-
-// kindTable writes the catalog of faults for the handbook.
-func kindTable() []byte {
-	var b bytes.Buffer
-	b.WriteString("\n| kind | what happens | `for` |\n|---|---|---|\n")
-	for _, k := range faults.Kinds() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s..%s, %s |\n", k.Kind, k.Does, formatDuration(k.MinFor), formatDuration(k.MaxFor), k.ForIs)
-	}
-	b.WriteByte('\n')
-	return b.Bytes()
 }
 
 // TestHandbookExamples: what the handbook shows works.

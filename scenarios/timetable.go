@@ -15,7 +15,11 @@ func (p Plan) Timetable() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, seed %d, plan %s\n\n", p.Scenario, p.Seed, p.ShortHash())
 	p.writeParts(&b)
-	b.WriteString("\n        at  ref  kind   target                      for\n")
+	width := len("pause") // of the column kind
+	for _, f := range p.Faults {
+		width = max(width, len(f.Kind))
+	}
+	fmt.Fprintf(&b, "\n        at  ref  %-*s  target                      for\n", width, "kind")
 	quiet := p.Phases.Quiet
 	for _, f := range p.Faults {
 		for f.Anchor.After == nil && len(quiet) > 0 && quiet[0].From <= f.Anchor.At {
@@ -28,7 +32,7 @@ func (p Plan) Timetable() string {
 			}
 			quiet = nil
 		}
-		line := fmt.Sprintf("%10s  %3d  %-5s  %-24s  %6s  %s", clock(f.Anchor), f.Ref, f.Kind, f.Target, formatDuration(f.For), trigger(f.Anchor.After))
+		line := fmt.Sprintf("%10s  %3d  %-*s  %-24s  %6s  %s", clock(f.Anchor), f.Ref, width, f.Kind, f.Target, formatDuration(f.For), details(f))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	for _, q := range quiet {
@@ -46,7 +50,19 @@ func (p Plan) writeParts(b *strings.Builder) {
 			what += " " + s
 		}
 	}
+	if t.Disk != "" {
+		what += ", " + t.Disk + " disk"
+	}
+	if t.Plant != "" {
+		what += ", plant " + t.Plant
+	}
+	if k := t.Knobs; k != nil {
+		what += fmt.Sprintf(", journal files of %d bytes, cache of %d bytes", k.FileSize, k.Cache)
+	}
 	fmt.Fprintf(b, "target    %s\n", what)
+	if n := p.Network; n != nil {
+		fmt.Fprintf(b, "network   %s, and %s more on average; %s of the links slower by up to %s\n", formatDuration(n.Latency), formatDuration(n.Spread), formatPercent(n.Asymmetry), formatDuration(n.SlowerBy))
+	}
 	w := p.Workload
 	for _, x := range w.Producers {
 		fmt.Fprintf(b, "          %s: a message to %s every %s, %d..%d bytes, %d open at most\n", x.Name, w.Topic, formatDuration(x.Interval), x.MinSize, x.MaxSize, x.Pending)
@@ -79,15 +95,39 @@ func clock(a faults.Anchor) string {
 	return "·"
 }
 
+// details is the last column of a fault: its parameters and trigger.
+func details(f faults.Fault) string {
+	spec, _ := faults.Find(f.Kind)
+	var parts []string
+	if f.Shape != "" {
+		parts = append(parts, string(f.Shape))
+	}
+	if len(f.Side) > 0 {
+		parts = append(parts, "side "+strings.Join(f.Side, " "))
+	}
+	if f.Peer != "" {
+		parts = append(parts, "peer "+f.Peer)
+	}
+	for _, param := range spec.Params {
+		if param.Unit == faults.NoNumber || param.Optional && f.Value(param.Name) == 0 {
+			continue
+		}
+		parts = append(parts, param.Name+" "+shapeOf(param).format()(f.Value(param.Name)))
+	}
+	if f.Anchor.After != nil {
+		parts = append(parts, trigger(f.Anchor.After))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // trigger says in words what a fault waits for.
 func trigger(e *faults.Event) string {
-	if e == nil {
-		return ""
-	}
 	var what string
 	switch {
 	case e.Fault > 0:
 		what = fmt.Sprintf("fault %d took effect", e.Fault)
+	case e.Point != "":
+		what = fmt.Sprintf("%s passed %s %d times", e.Process, e.Point, e.Count)
 	case e.Acks > 0:
 		what = fmt.Sprintf("%d acks", e.Acks)
 	default:

@@ -35,19 +35,47 @@ func (p Plan) Validate() error {
 	if err := faults.Validate(p.Faults, p.Phases.Quiet, p.Phases.Chaos); err != nil {
 		return err
 	}
+	if p.Network != nil {
+		if err := p.Network.validate(); err != nil {
+			return fmt.Errorf("network: %w", err)
+		}
+	}
 	if p.Target.Address != "" && len(p.Faults) > 0 {
 		return fmt.Errorf("target %s is not started by Pestle and gets no faults, but the plan has %d", p.Target.Address, len(p.Faults))
 	}
-	processes := p.Processes()
 	for _, f := range p.Faults {
-		if !slices.Contains(processes, f.Target) {
-			return fmt.Errorf("fault %d: no process is named %q; there are %s", f.Ref, f.Target, strings.Join(processes, ", "))
+		if err := p.checkFault(f); err != nil {
+			return fmt.Errorf("fault %d: %w", f.Ref, err)
 		}
 	}
 	if err := knownOnce("properties", p.Properties, propertySlugs()); err != nil {
 		return err
 	}
 	return knownOnce("claims", p.Claims, checker.ClaimNames())
+}
+
+// checkFault holds a fault to the plan's processes and to the atlas.
+func (p Plan) checkFault(f faults.Fault) error {
+	processes := p.Processes()
+	named := append([]string{f.Target}, f.Side...)
+	if f.Peer != "" {
+		named = append(named, f.Peer)
+	}
+	if after := f.Anchor.After; after != nil && after.Point != "" {
+		named = append(named, after.Process)
+	}
+	for _, name := range named {
+		if !slices.Contains(processes, name) {
+			return fmt.Errorf("no process is named %q; there are %s", name, strings.Join(processes, ", "))
+		}
+	}
+	if f.Shape == faults.Ring && len(f.Side) != len(processes) {
+		return fmt.Errorf("side: %d processes in the ring; there are %d", len(f.Side), len(processes))
+	}
+	if spec, _ := faults.Find(f.Kind); !spec.Survivable(1) && !onlyCorruption(p.Properties) {
+		return fmt.Errorf("a %s, and %s; only %s can be required", f.Kind, tooFewCopies(1), checker.NoDataCorruption)
+	}
+	return nil
 }
 
 // Processes lists the names of the run's processes: brokers, producers,
@@ -76,6 +104,9 @@ func (t Target) validate() error {
 		if t.Durability != "" {
 			return fmt.Errorf("durability is for kind pestle; nsqd takes flags")
 		}
+		if t.Disk != "" || t.Plant != "" || t.Knobs != nil {
+			return fmt.Errorf("disk, plant and knobs are for kind pestle")
+		}
 		if (t.Address == "") != (t.HTTP == "") {
 			return fmt.Errorf("address and http go together")
 		}
@@ -88,6 +119,21 @@ func (t Target) validate() error {
 	default:
 		return fmt.Errorf("kind %q is neither pestle nor nsq", t.Kind)
 	}
+	if t.Disk != "" && t.Disk != DiskLying {
+		return fmt.Errorf("disk %q is not %s", t.Disk, DiskLying)
+	}
+	if t.Plant != "" && !validSlug(t.Plant) {
+		return fmt.Errorf("plant %q is no id of 1..%d of a-z, 0-9 and -", t.Plant, maxName)
+	}
+	if t.Knobs != nil {
+		err := firstError(
+			inRange("knobs.file_size", t.Knobs.FileSize, minFileSize, maxFileSize),
+			inRange("knobs.cache", t.Knobs.Cache, 1, maxCache),
+		)
+		if err != nil {
+			return err
+		}
+	}
 	if len(t.Flags) > maxFlags {
 		return fmt.Errorf("%d flags; there may be %d", len(t.Flags), maxFlags)
 	}
@@ -97,6 +143,15 @@ func (t Target) validate() error {
 		}
 	}
 	return nil
+}
+
+func (n Network) validate() error {
+	return firstError(
+		inRange("latency", n.Latency, 0, maxLatency),
+		inRange("spread", n.Spread, 0, maxLatency),
+		inRange("asymmetry", n.Asymmetry, 0, 1000),
+		inRange("slower_by", n.SlowerBy, 0, maxLatency),
+	)
 }
 
 func (w Workload) validate() error {

@@ -66,6 +66,64 @@ func parseRate(s string) (int64, bool) {
 	return parseInt(n)
 }
 
+// parsePPM reads millionths: 500ppm.
+func parsePPM(s string) (int64, bool) {
+	n, ok := strings.CutSuffix(s, "ppm")
+	if !ok {
+		return 0, false
+	}
+	return parseInt(n)
+}
+
+// signed makes a parser read a minus sign too.
+func signed(parse func(string) (int64, bool)) func(string) (int64, bool) {
+	return func(s string) (int64, bool) {
+		positive, negative := strings.CutPrefix(s, "-")
+		n, ok := parse(positive)
+		if negative {
+			n = -n
+		}
+		return n, ok
+	}
+}
+
+func sizeUnits() []unit {
+	return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+}
+
+// parseSize reads a number of bytes, with or without its unit: 100, 64KiB.
+func parseSize(s string) (int64, bool) {
+	for _, u := range sizeUnits() {
+		if n, ok := strings.CutSuffix(s, u.name); ok {
+			v, ok := parseInt(n)
+			return v * u.size, ok && v <= (1<<62)/u.size
+		}
+	}
+	return parseInt(s)
+}
+
+// formatSize writes what parseSize reads, in the largest unit that leaves a
+// whole number.
+func formatSize(n int64) string {
+	for _, u := range sizeUnits() {
+		if n != 0 && n%u.size == 0 {
+			return formatInt(n/u.size) + u.name
+		}
+	}
+	return formatInt(n)
+}
+
+func formatInt(n int64) string  { return strconv.FormatInt(n, 10) }
+func formatRate(n int64) string { return formatInt(n) + "/s" }
+func formatPPM(n int64) string  { return formatInt(n) + "ppm" }
+
+func formatPercent(permille int64) string {
+	if permille%10 == 0 {
+		return formatInt(permille/10) + "%"
+	}
+	return fmt.Sprintf("%d.%d%%", permille/10, permille%10)
+}
+
 // parsePercent reads a share with one decimal place at most and returns it in
 // permille: 1% is 10, 0.5% is 5.
 func parsePercent(s string) (int64, bool) {
