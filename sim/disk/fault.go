@@ -15,7 +15,7 @@ const (
 	ShortWrite              // a write stores a part and fails
 	SyncError               // a sync with something to do fails, once: see Disk.Sync
 	Slow                    // operations take Factor times as long
-	Stuck                   // operations do not begin
+	Stuck                   // operations do not begin; always all of them, until it is healed
 	Lying                   // a sync is done at once and makes nothing durable, nor does one of the directory
 	BitRot                  // one bit of what is stored turns, at once: Inject turns as many as Times says
 	Misdirected             // what a sync writes lands elsewhere in the file; reads find the old bytes, and it there
@@ -70,6 +70,9 @@ type fault struct {
 func (d *Disk) Inject(f Fault) {
 	if f.Kind >= kinds || f.Permille < 0 || f.Permille > 1000 || f.Times < 0 {
 		panic(fmt.Sprintf("disk: inject %s with %d permille, %d times: there is no such fault", f.Kind, f.Permille, f.Times))
+	}
+	if f.Kind == Stuck && (f.Permille%1000 != 0 || f.Times != 0) {
+		panic("disk: inject disk-stuck with a chance or a number of times: nobody would tell when it is over; heal it")
 	}
 	if slow := f.Kind == Slow; slow && (f.Factor < 2 || f.Factor > 10_000) || !slow && f.Factor != 0 {
 		panic(fmt.Sprintf("disk: inject %s with factor %d: it must be 2 to 10000 for %s and 0 for others", f.Kind, f.Factor, Slow))

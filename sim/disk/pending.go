@@ -49,20 +49,22 @@ func (d *Disk) landOne(o *operation) {
 
 // forget takes operations off the pending ones.
 func (d *Disk) forget(gone func(*operation) bool) {
-	kept, end := d.pending[:0], 0
+	kept, end := 0, 0
 	for i := range d.pending {
-		o := d.pending[i]
-		if gone(&o) {
+		o := &d.pending[i]
+		if gone(o) {
 			continue
 		}
 		if !o.entry {
-			n := copy(d.snapshots[end:], d.snapshot(&o))
-			o.at, end = end, end+n
+			from := d.snapshot(o)
+			o.at = end
+			end += copy(d.snapshots[end:], from)
 		}
-		kept = append(kept, o)
+		d.pending[kept] = *o
+		kept++
 	}
-	clear(d.pending[len(kept):])
-	d.pending, d.snapshots = kept, d.snapshots[:end]
+	clear(d.pending[kept:])
+	d.pending, d.snapshots = d.pending[:kept], d.snapshots[:end]
 }
 
 // put stores p as the write under way.

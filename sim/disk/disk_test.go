@@ -1,0 +1,353 @@
+package disk
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestOperations(t *testing.T) {
+	tests := []struct{ name, transcript string }{
+		{"a new file is zeros", `
+			create 7 5000
+			files => 7:5000
+			read 7 0 5000 => .*5000
+			read 7 4999 1 => .`},
+		{"what is written is read, over the edges of sectors and pages", `
+			create 1 10000
+			write 1 508 abcdefgh
+			write 1 4094 wxyz
+			write 1 510 XY
+			read 1 506 12 => ..abXYefgh..
+			read 1 4092 8 => ..wxyz..`},
+		{"a write behind the end makes the file grow", `
+			create 1 4
+			write 1 6 xy
+			files => 1:8
+			read 1 0 8 => ......xy`},
+		{"an empty write does nothing", `
+			create 1 4
+			write 1 9 *0
+			files => 1:4`},
+		{"files are listed by number", `
+			create 9 1
+			create 2 2
+			create 5 3
+			remove 5
+			files => 2:2 9:1`},
+		{"a file in the place of another", `
+			create 1 4
+			write 1 0 old
+			create 1 3
+			read 1 0 3 => ...`},
+		{"mistakes are answers", `
+			write 1 0 x => write 1 bytes at 0 of journal file 1: it does not exist
+			sync 1 => sync journal file 1: it does not exist
+			remove 1 => remove journal file 1: it does not exist
+			read 1 0 1 => read 1 bytes at 0 of journal file 1: it does not exist
+			create 1 -1 => create journal file 1 of -1 bytes: the size must be 0 to 1073741824
+			create 1 1073741825 => create journal file 1 of 1073741825 bytes: the size must be 0 to 1073741824
+			create 1 4
+			read 1 2 3 => read 3 bytes at 2 of journal file 1: it has 4 bytes
+			read 1 -1 3 => read 3 bytes at -1 of journal file 1: it has 4 bytes
+			read 1 0 -1 => read -1 bytes at 0 of journal file 1: it has 4 bytes
+			read 1 9223372036854775807 1 => read 1 bytes at 9223372036854775807 of journal file 1: it has 4 bytes
+			write 1 1073741823 xy => write 2 bytes at 1073741823 of journal file 1: it must stay within 0 to 1073741824
+			write 1 -1 xy => write 2 bytes at -1 of journal file 1: it must stay within 0 to 1073741824
+			clean 1 2 3 => none
+			damaged 1 2 3 => false`},
+		{"a kill keeps what was written", `
+			create 1 8
+			write 1 0 synced
+			sync 1
+			write 1 2 UNSYNC
+			kill
+			read 1 0 8 => syUNSYNC
+			files => 1:8`},
+		{"the power takes what was not synced", `
+			create 1 8
+			write 1 0 synced
+			sync 1
+			write 1 2 UN
+			write 1 600 grown
+			power 0
+			files => 1:8
+			read 1 0 8 => synced..`},
+		{"and keeps the first operations", `
+			create 1 8
+			write 1 0 aa
+			write 1 600 bb
+			write 1 0 cc
+			power 2
+			files => 1:602
+			read 1 0 2 => aa
+			read 1 600 2 => bb`},
+		{"a sync is for one file", `
+			create 1 8
+			create 2 8
+			write 1 0 one
+			write 2 0 two
+			sync 2
+			power 0
+			read 1 0 3 => ...
+			read 2 0 3 => two`},
+		{"an answered create and an answered remove are durable", `
+			create 1 8
+			create 2 8
+			write 2 0 x
+			remove 1
+			power 0
+			files => 2:8`},
+		{"what a removed file had pending is gone with it", `
+			create 1 8
+			write 1 0 x
+			remove 1
+			create 1 8
+			power 1
+			read 1 0 1 => .`},
+		{"the caller's bytes are its own", `
+			create 1 8
+			write 1 0 x
+			sync 1
+			clean 1 0 1 => x`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { play(t, instant(1), test.transcript) })
+	}
+}
+
+func TestCallersBytesStayTheirs(t *testing.T) {
+	d := instant(1)
+	play(t, d, "create 1 8")
+	p := []byte("mine")
+	d.Write(1, 0, p)
+	d.Complete()
+	copy(p, "????")
+	read := d.Read(1, 0, 4).Data
+	copy(read, "!!!!")
+	play(t, d, `
+		read 1 0 4 => mine
+		power 1
+		read 1 0 4 => mine`)
+}
+
+// TestUnderWay: what a crash finds of an operation that was issued and not
+// completed, over all draws.
+func TestUnderWay(t *testing.T) {
+	const before = `
+		create 1 8192
+		write 1 0 old
+		sync 1
+	`
+	tests := []struct {
+		name, issued string
+		kill, power  []string // all contents that there can be
+	}{
+		{
+			"create", "create 2 8192 &",
+			[]string{"1[old]", "1[old] 2[]", "1[old] 2[.*4096]", "1[old] 2[.*8192]"},
+			[]string{"1[old]", "1[old] 2[]", "1[old] 2[.*4096]", "1[old] 2[.*8192]"},
+		},
+		{
+			"create in the place of another", "create 1 4096 &",
+			[]string{"1[old]", "1[]", "1[.*4096]"},
+			[]string{"1[old]", "1[]", "1[.*4096]"},
+		},
+		{
+			"remove", "remove 1 &",
+			[]string{"1[old]", ""},
+			[]string{"1[old]", ""},
+		},
+		{
+			"write within a page", "write 1 0 new &",
+			[]string{"1[old]", "1[new]"},
+			[]string{"1[old]", "1[new]"}, // garbage aside
+		},
+		{
+			"write over pages", "write 1 4090 n*4200 &",
+			[]string{
+				"1[old]",
+				"1[old+.*4087+nnnnnn]",
+				"1[old+.*4087+n*4102]",
+				"1[old+.*4087+n*4200]",
+			},
+			nil, // see TestPowerLoss
+		},
+		{
+			"sync", "sync 1 &",
+			[]string{"1[old+.*509+new]"},
+			[]string{"1[old]", "1[old+.*509+new]"},
+		},
+		{
+			"a sync that would fail", "inject fsync-error; sync 1 & => sync journal file 1: input/output error",
+			[]string{"1[old+.*509+new]"},
+			[]string{"1[old]", "1[old+.*509+new]"},
+		},
+		{
+			"a create that failed", "inject disk-full; create 2 5 & => create journal file 2 of 5 bytes: no space left on device",
+			[]string{"1[old]"},
+			[]string{"1[old]"},
+		},
+	}
+	for _, test := range tests {
+		for how, want := range map[Crash][]string{Kill: test.kill, PowerLoss: test.power} {
+			if want == nil {
+				continue
+			}
+			got := map[string]bool{}
+			for seed := range uint64(400) {
+				d := instant(seed)
+				play(t, d, before)
+				if strings.Contains(test.issued, "sync") {
+					play(t, d, "write 1 512 new")
+				}
+				play(t, d, strings.ReplaceAll(test.issued, "; ", "\n"))
+				if how == Kill {
+					d.Crash(Kill)
+				} else {
+					d.interrupt()
+					l := d.drawLot()
+					l.policy = min(l.policy, torn)
+					d.losePower(l)
+				}
+				got[trimmed(d)] = true
+				d.Create(3, 1) // nothing is under way any more
+				d.Complete()
+			}
+			for _, w := range want {
+				if !got[w] {
+					t.Errorf("%s, crash %d: never leaves %q", test.name, how, w)
+				}
+				delete(got, w)
+			}
+			for g := range got {
+				t.Errorf("%s, crash %d: leaves %q", test.name, how, g)
+			}
+		}
+	}
+}
+
+// trimmed is content without the zeros at the end of file 1.
+func trimmed(d *Disk) string {
+	text := content(d)
+	for _, name := range d.Files() {
+		if p, _ := d.Content(name); name == 1 && len(p) > 0 && p[0] != 0 {
+			text = strings.Replace(text, short(p), short([]byte(strings.TrimRight(string(p), "\x00"))), 1)
+		}
+	}
+	return text
+}
+
+func TestOneChangeAtATime(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(*Disk)
+	}{
+		{"a change while one is under way", func(d *Disk) { d.Create(1, 1); d.Sync(1) }},
+		{"Complete without a change", func(d *Disk) { d.Complete() }},
+		{"Complete twice", func(d *Disk) { d.Create(1, 1); d.Complete(); d.Complete() }},
+		{"Complete after a crash", func(d *Disk) { d.Create(1, 1); d.Crash(Kill); d.Complete() }},
+		{"Complete of what is stuck", func(d *Disk) { d.Inject(Fault{Kind: Stuck}); d.Create(1, 1); d.Complete() }},
+		{"a fault that is none", func(d *Disk) { d.Inject(Fault{Kind: kinds}) }},
+		{"a chance above one", func(d *Disk) { d.Inject(Fault{Kind: Full, Permille: 1001}) }},
+		{"a slow disk that is not", func(d *Disk) { d.Inject(Fault{Kind: Slow, Factor: 1}) }},
+		{"a factor of another fault", func(d *Disk) { d.Inject(Fault{Kind: Full, Factor: 2}) }},
+		{"stuck for some", func(d *Disk) { d.Inject(Fault{Kind: Stuck, Permille: 500}) }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("does not panic")
+				}
+			}()
+			test.do(instant(1))
+		})
+	}
+}
+
+// TestReadsBesideChanges: readers see a change when it is issued.
+func TestReadsBesideChanges(t *testing.T) {
+	play(t, instant(1), `
+		create 1 8
+		write 1 0 new &
+		read 1 0 3 => new`)
+}
+
+// TestWriteBack: the kernel writes the oldest back in time, so that memory
+// and crashes do not cost more and more.
+func TestWriteBack(t *testing.T) {
+	d := instant(1)
+	play(t, d, "create 1 8388608")
+	for i := range int64(maxPending + 1) {
+		d.Write(1, i*1024, []byte("x"))
+		d.Complete()
+	}
+	if len(d.pending) != maxPending/2+1 {
+		t.Fatalf("%d operations are pending", len(d.pending))
+	}
+	if want := (maxPending/2 + 1) * sectorSize; len(d.snapshots) != want {
+		t.Errorf("%d bytes are kept for them, not %d", len(d.snapshots), want)
+	}
+	play(t, d, "power 1")
+	p, _ := d.Content(1)
+	var there int64
+	for i := range int64(maxPending + 1) {
+		if p[i*1024] == 'x' {
+			there++
+			if i != there-1 {
+				t.Fatalf("write %d is there and one before is not", i)
+			}
+		}
+	}
+	if there != maxPending/2+1 {
+		t.Errorf("%d writes are there", there)
+	}
+}
+
+func TestNewFilesTakeNoRoom(t *testing.T) {
+	d := instant(1)
+	if n := testing.AllocsPerRun(20, func() { d.Create(1, 16<<20); d.Complete() }); n > 2 {
+		t.Errorf("a create allocates %.0f times", n)
+	}
+	play(t, d, "write 1 16777215 x")
+	if f := d.names.file(1); f.written.stored() != 1 || len(f.durable.pages) != 0 {
+		t.Error("a byte takes more than a page")
+	}
+}
+
+// TestOnlyTheStreamDecides: the same stream gives the same disk, another one
+// another.
+func TestOnlyTheStreamDecides(t *testing.T) {
+	run := func(seed uint64) []string {
+		var log []string
+		d := instant(seed)
+		d.options = Typical()
+		play(t, d, "create 1 65536")
+		for i := range int64(60) {
+			d.Inject(Fault{Kind: ShortWrite, Permille: 100})
+			d.Inject(Fault{Kind: LostWrite, Permille: 300})
+			out := d.Write(1, i*1000, []byte(long(t, "w*900")))
+			d.Complete()
+			log = append(log, describe(out), short([]byte{byte(out.Latency), byte(out.Latency >> 8)}))
+			if i%7 == 0 {
+				d.Sync(1)
+				d.Complete()
+			}
+			if i%20 == 19 {
+				d.Inject(Fault{Kind: BitRot})
+				d.Crash(PowerLoss)
+				log = append(log, content(d))
+			}
+		}
+		return log
+	}
+	for seed := range uint64(10) {
+		if !slices.Equal(run(seed), run(seed)) {
+			t.Errorf("seed %d: two runs differ", seed)
+		}
+		if slices.Equal(run(seed), run(seed+100)) {
+			t.Errorf("seeds %d and %d: the same run", seed, seed+100)
+		}
+	}
+}
