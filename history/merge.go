@@ -47,7 +47,20 @@ type mergeStream struct {
 	name  string
 	open  bool
 	order Sequence
-	queue []Event
+	queue []Event // from head on
+	head  int
+}
+
+func (s *mergeStream) empty() bool { return s.head == len(s.queue) }
+
+// take returns the first event, and reuses the queue's memory once it is empty.
+func (s *mergeStream) take() Event {
+	e := s.queue[s.head]
+	s.queue[s.head] = Event{}
+	if s.head++; s.empty() {
+		s.queue, s.head = s.queue[:0], 0
+	}
+	return e
 }
 
 // NewMerger returns a Merger of the named streams, all open and empty. Names
@@ -78,6 +91,9 @@ func (m *Merger) Push(name string, e Event) error {
 	}
 	if err := s.order.Check(e); err != nil {
 		return fmt.Errorf("history stream %q: %w", name, err)
+	}
+	if len(s.queue) == cap(s.queue) && s.head > len(s.queue)/2 {
+		s.queue, s.head = append(s.queue[:0], s.queue[s.head:]...), 0
 	}
 	s.queue = append(s.queue, e)
 	return nil
@@ -113,30 +129,28 @@ func (m *Merger) stream(name string) *mergeStream {
 func (m *Merger) Pop() (Event, bool) {
 	var first *mergeStream
 	for _, s := range m.streams {
-		if len(s.queue) > 0 && (first == nil || s.queue[0].Before(first.queue[0])) {
+		if !s.empty() && (first == nil || s.queue[s.head].Before(first.queue[first.head])) {
 			first = s
 		}
 	}
 	if first == nil {
 		return Event{}, false
 	}
-	e := first.queue[0]
+	e := &first.queue[first.head]
 	for _, s := range m.streams {
-		if s.open && len(s.queue) == 0 && s.mayBring(e) {
+		if s.open && s.empty() && s.mayBring(e) {
 			return Event{}, false
 		}
 	}
-	first.queue = first.queue[1:]
-	m.released, m.any = e, true
-	return e, true
+	m.released, m.any = first.take(), true
+	return m.released, true
 }
 
 // mayBring reports whether the stream's next event can be before e.
-func (s *mergeStream) mayBring(e Event) bool {
+func (s *mergeStream) mayBring(e *Event) bool {
 	if !s.order.any {
 		return true
 	}
-	next := s.order.last
-	next.Seq++
-	return next.Before(e)
+	next := Event{T: s.order.last.T, Src: s.order.last.Src, Seq: s.order.last.Seq + 1}
+	return next.Before(*e)
 }

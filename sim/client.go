@@ -77,7 +77,7 @@ func (c *client) replay(now int64, lacking []history.Event) {
 }
 
 // past is the process's own history so far.
-func (c *client) past() []history.Event { return c.record.streams[c.stream].Events }
+func (c *client) past() []history.Event { return c.record.streams[c.stream].events() }
 
 func (c *client) write(now int64, e history.Event) {
 	c.observe(now, c.record.append(now, c.stream, e))

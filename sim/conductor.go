@@ -76,7 +76,7 @@ func (w *world) enter(phase string) {
 }
 
 // happened takes an event of the conductor's own.
-func (w *world) happened(now int64, ev *schedule.Event) {
+func (w *world) happened(now int64, ev schedule.Event) {
 	switch ev.Kind {
 	case evTick:
 		if now-w.lastTick >= tickEvery {

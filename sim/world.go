@@ -42,6 +42,7 @@ type world struct {
 	steps     uint64
 	processes []*process // by host
 	brokers   []*broker
+	input     input // the one that is being delivered: its memory is reused
 
 	conductor
 	failed  error // the first failure of the harness
@@ -189,22 +190,23 @@ func (w *world) run(until int64, done func() bool) bool {
 			w.stopped = until > w.until.Time
 			return false
 		}
-		w.dispatch(&ev)
+		w.dispatch(ev)
 	}
 	return false
 }
 
 func (w *world) now() int64 { return w.queue.Now() }
 
-func (w *world) dispatch(ev *schedule.Event) {
+func (w *world) dispatch(ev schedule.Event) {
 	switch ev.To {
 	case networkActor:
-		w.notify(ev.At, w.net.Step(ev.At, *ev))
+		w.notify(ev.At, w.net.Step(ev.At, ev))
 	case conductorActor:
 		w.happened(ev.At, ev)
 	default:
 		if p := w.processes[ev.To-firstProcess]; p.epoch == ev.Life {
-			p.deliver(ev.At, &input{event: *ev})
+			w.input = input{event: ev}
+			p.deliver(ev.At, &w.input)
 		}
 	}
 }
@@ -214,7 +216,8 @@ func (w *world) notify(now int64, notices []network.Notice) {
 	for i := range notices {
 		p := w.processes[notices[i].Host]
 		w.traceNotice(now, p, &notices[i])
-		p.deliver(now, &input{notice: notices[i]})
+		w.input = input{notice: notices[i]}
+		p.deliver(now, &w.input)
 	}
 }
 
@@ -226,8 +229,9 @@ func (w *world) result() Result {
 	if w.scheduler != nil {
 		r.Faults = w.scheduler.Entries()
 	}
-	for _, s := range w.record.streams {
-		r.Histories = append(r.Histories, *s)
+	for i := range w.record.streams {
+		s := &w.record.streams[i]
+		r.Histories = append(r.Histories, Stream{s.name, s.events()})
 	}
 	for _, p := range w.processes {
 		switch n := p.node.(type) {
