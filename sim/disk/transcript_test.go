@@ -17,7 +17,7 @@ import (
 //	read FILE OFFSET N          the bytes; "." is a zero
 //	clean FILE OFFSET N         likewise, of CleanBytes
 //	damaged FILE OFFSET N       true or false
-//	files                       "FILE:SIZE …"
+//	files                       "FILE:SIZE …" or "none"
 //	inject KIND [permille=N] [times=N] [factor=N] · heal KIND|all · bites KIND
 //	kill · power N              Crash; of a power loss the first N operations are kept
 //
@@ -78,6 +78,9 @@ func do(t *testing.T, d *Disk, words []string) string {
 		for _, f := range d.Files() {
 			size, _ := d.Size(f)
 			list = append(list, fmt.Sprintf("%d:%d", f, size))
+		}
+		if list == nil {
+			return "none"
 		}
 		return strings.Join(list, " ")
 	case "inject":
