@@ -22,7 +22,8 @@
 //det:ring0
 package faults
 
-// Kind names a fault; each has a file of its name in this package.
+// Kind names a fault; each has a file of its name in this package, with
+// underscores.
 type Kind string
 
 // The kinds. The table Kinds in catalog.go says what each does.

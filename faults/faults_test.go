@@ -2,6 +2,7 @@ package faults
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,14 +15,21 @@ func TestEveryKindHasItsFile(t *testing.T) {
 			t.Errorf("%s stands in the table twice", s.Kind)
 		}
 		seen[s.Kind] = true
-		if _, err := os.Stat(string(s.Kind) + ".go"); err != nil {
+		if _, err := os.Stat(strings.ReplaceAll(string(s.Kind), "-", "_") + ".go"); err != nil {
 			t.Errorf("%s: %v", s.Kind, err)
 		}
 		if found, ok := Find(s.Kind); !ok || found.Does != s.Does {
 			t.Errorf("%s is not found", s.Kind)
 		}
-		if s.Does == "" || s.ForIs == "" || s.MinFor > s.MaxFor || len(s.Worlds) == 0 || len(s.Roles) == 0 {
+		if s.Class == "" || s.Does == "" || s.Imitates == "" || s.Survives == "" || s.ForIs == "" ||
+			s.MinFor > s.MaxFor || !s.In("sim") || len(s.Roles) == 0 {
 			t.Errorf("%s is incomplete: %+v", s.Kind, s)
+		}
+		for _, p := range s.Params {
+			isNumber := slices.Contains(Numbers(), p.Name)
+			if p.Name == "" || p.Is == "" || isNumber != (p.Unit != NoNumber) || p.Min > p.Max {
+				t.Errorf("%s has an incomplete parameter: %+v", s.Kind, p)
+			}
 		}
 	}
 	if _, ok := Find("burn"); ok {
@@ -72,6 +80,11 @@ func TestValidate(t *testing.T) {
 		{"time and trigger", []Fault{edit(wait(1, Event{Acks: 1}), func(f *Fault) { f.Anchor.At = 1 })}, nil, "fault 1: both at and after are set"},
 		{"waits for itself", []Fault{wait(1, Event{Fault: 1})}, nil, "fault 1: after.fault 1 is no other fault of the plan"},
 		{"waits for nothing", []Fault{wait(1, Event{Fault: 2})}, nil, "fault 1: after.fault 2 is no other fault of the plan"},
+		{"count without point", []Fault{wait(1, Event{Acks: 1, Count: 1})}, nil, "fault 1: after.count and after.process are for a point"},
+		{"unknown point", []Fault{wait(1, Event{Point: "journal-sink", Count: 1, Process: "broker-1"})}, nil, `fault 1: after.point is "journal-sink", which the broker does not have`},
+		{"point without count", []Fault{wait(1, Event{Point: "ack", Process: "broker-1"})}, nil, "fault 1: after.count is 0; it counts from 1"},
+		{"point of a client", []Fault{wait(1, Event{Point: "ack", Count: 1, Process: "producer-1"})}, nil, `fault 1: after.process is "producer-1"; points are passed by brokers`},
+		{"point", []Fault{wait(1, Event{Point: "ack", Count: 1, Process: "broker-1", Delay: 1})}, nil, ""},
 		{"chain", []Fault{kill(1), wait(2, Event{Fault: 1}), wait(3, Event{Fault: 2})}, nil, "fault 3: after.fault 2 waits for a fault itself; chains are not allowed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

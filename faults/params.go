@@ -81,7 +81,7 @@ func (s Spec) checkParams(f Fault) error {
 			return fmt.Errorf("%s is %d; a %s takes none", name, v, s.Kind)
 		case !takes, p.Optional && v == 0:
 		case v < p.Min || v > p.Max:
-			return fmt.Errorf("%s is %d %s; a %s takes %d..%d", name, v, p.Unit, s.Kind, p.Min, p.Max)
+			return fmt.Errorf("%s is %d; a %s takes %d..%d", name, v, s.Kind, p.Min, p.Max)
 		}
 	}
 	if err := s.checkPeer(f); err != nil {

@@ -18,6 +18,7 @@ import (
 //	took 2        fault 2 took effect
 //	ended 2       fault 2 is over
 //	acks 3        three acks are seen; attempts 3 likewise
+//	journal-sync 2   broker-1 passes that point twice; so for every other point
 type step struct {
 	at   int64
 	do   string
@@ -104,6 +105,48 @@ func TestScheduler(t *testing.T) {
 				{300, "attempts 1", ""}, {300, "due", "2"},
 				{310, "acks 9", ""}, {310, "attempts 9", ""}, {400, "due", ""},
 			},
+		},
+		{
+			name: "points are counted for each process and name from the start of chaos",
+			faults: []Fault{
+				after(Event{Point: "journal-sync", Count: 3, Process: "broker-1"}, PowerLoss, "broker-1", 100),
+				after(Event{Point: "journal-sync", Count: 3, Process: "broker-2"}, PowerLoss, "broker-2", 100),
+				after(Event{Point: "ack", Count: 1, Process: "broker-1", Delay: 50}, Kill, "producer-1", 100),
+			},
+			steps: []step{
+				{100, "journal-sync 2", ""}, {100, "due", ""}, {100, "next", "-"},
+				{200, "journal-sync 1", ""}, {200, "next", "200"}, {200, "due", "1"}, {200, "journal-sync 9", ""},
+				{300, "ack 1", ""}, {300, "due", ""}, {300, "next", "350"}, {350, "due", "3"},
+			},
+			notes: []string{"", "its trigger did not come", ""},
+		},
+		{
+			name: "a point of recovery is hit while the target starts again",
+			faults: []Fault{
+				at(1000, PowerLoss, "broker-1", 200),
+				after(Event{Point: "recovery-torn-tail", Count: 1, Process: "broker-1"}, Kill, "broker-1", 100),
+				after(Event{Point: "recovery-torn-tail", Count: 1, Process: "broker-1"}, DiskFull, "broker-1", 100),
+				after(Event{Point: "ack", Count: 1, Process: "broker-1"}, Kill, "broker-1", 100),
+			},
+			steps: []step{
+				{1000, "due", "1"}, {1000, "took 1", ""}, {1000, "ack 1", ""}, {1000, "due", ""},
+				{1300, "recovery-torn-tail 1", ""}, {1300, "next", "1300"}, {1300, "due", "2"}, {1300, "due", ""},
+				{1301, "took 2", ""}, {1500, "ended 1", ""}, {1500, "due", ""},
+				{1500, "ended 2", ""}, {1500, "due", "4"}, {1700, "ended 4", ""}, {1700, "due", "3"},
+			},
+		},
+		{
+			name: "but not while it is under a fault that does not end it",
+			faults: []Fault{
+				at(1000, DiskStuck, "broker-1", 200),
+				after(Event{Point: "recovery-torn-tail", Count: 1, Process: "broker-1"}, Kill, "broker-1", 100),
+			},
+			steps: []step{{1000, "due", "1"}, {1100, "recovery-torn-tail 1", ""}, {1100, "due", ""}, {1200, "ended 1", ""}, {1200, "due", "2"}},
+		},
+		{
+			name:   "a fault that is over at once holds its target until it is ended",
+			faults: []Fault{at(1000, Reset, "broker-1", 0), at(1000, Kill, "broker-1", 100)},
+			steps:  []step{{1000, "due", "1"}, {1000, "took 1", ""}, {1000, "ended 1", ""}, {1000, "due", "2"}},
 		},
 		{
 			name:   "a fault that waits for another is armed when that takes effect",
@@ -207,6 +250,10 @@ func perform(s *Scheduler, st step) string {
 		}
 		for range n {
 			s.Observe(now, history.Event{Ev: kind})
+		}
+	default:
+		for range n {
+			s.Point(now, "broker-1", verb)
 		}
 	}
 	return ""

@@ -25,7 +25,8 @@ const Never = int64(-1)
 //
 // A fault that is due waits while its target is under another fault, and while
 // it could not be over Margin before the next quiet window. It is dropped when
-// there is no room left before the end of chaos.
+// there is no room left before the end of chaos. One that waited for a point of
+// recovery ends its target while that is being started again after a fault.
 type Scheduler struct {
 	items    []item // by Ref
 	quiet    []Window
@@ -40,6 +41,7 @@ type Scheduler struct {
 type item struct {
 	fault     Fault
 	state     state
+	breaksIn  bool  // it can end its target during recovery
 	due       int64 // known from armed on
 	passed    int64 // times that its point was passed
 	asked     int64
@@ -67,6 +69,8 @@ func New(faults []Fault, quiet []Window, chaos int64) *Scheduler {
 		case after == nil:
 			it.state, it.due = armed, f.Anchor.At
 		case after.Point != "":
+			point, _ := FindPoint(after.Point)
+			it.breaksIn = point.Recovery && endsProcess(f.Kind)
 			s.points++
 		}
 		s.items = append(s.items, it)
@@ -145,7 +149,7 @@ func (s *Scheduler) next(now int64) *item {
 		switch {
 		case !ok:
 			it.state = dropped
-		case at > now || s.busy(it.fault.Target):
+		case at > now || s.busy(it):
 		case first == nil || it.due < first.due:
 			first = it
 		}
@@ -158,7 +162,7 @@ func (s *Scheduler) next(now int64) *item {
 func (s *Scheduler) Next() (deadline int64, ok bool) {
 	for i := range s.items {
 		it := &s.items[i]
-		if it.state != armed || s.busy(it.fault.Target) {
+		if it.state != armed || s.busy(it) {
 			continue
 		}
 		at, fits := s.room(max(it.due, s.now), it.fault)
@@ -205,15 +209,20 @@ func (s *Scheduler) tick(now int64) {
 	s.now = now
 }
 
-// busy says whether a fault holds the target.
-func (s *Scheduler) busy(target string) bool {
+// busy says whether another fault holds the target of one.
+func (s *Scheduler) busy(it *item) bool {
 	for i := range s.items {
-		if s.items[i].state == underway && s.items[i].fault.Target == target {
+		o := &s.items[i]
+		if o.state == underway && o.fault.Target == it.fault.Target && !(it.breaksIn && endsProcess(o.fault.Kind)) {
 			return true
 		}
 	}
 	return false
 }
+
+// endsProcess tells whether a kind ends its target, which is then started
+// again.
+func endsProcess(k Kind) bool { return k == Kill || k == Stop || k == PowerLoss }
 
 // room returns the first moment from t on at which f can begin and be over
 // Margin before the next quiet window and the end of chaos.
@@ -247,7 +256,7 @@ func (s *Scheduler) entry(it *item) Entry {
 	switch {
 	case it.state == waiting:
 		e.Note = "its trigger did not come"
-	case it.state == armed && s.busy(it.fault.Target):
+	case it.state == armed && s.busy(it):
 		e.Note = "its target was still under another fault"
 	case it.state == armed && it.due > s.now:
 		e.Note = "not due yet"

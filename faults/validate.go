@@ -47,6 +47,7 @@ func (a Anchor) check(ref int, faults []Fault, chaos int64) error {
 		return nil
 	}
 	e := a.After
+	_, isPoint := FindPoint(e.Point)
 	set := 0
 	for _, on := range []bool{e.Acks != 0, e.Attempts != 0, e.Fault != 0, e.Point != ""} {
 		if on {
@@ -58,7 +59,7 @@ func (a Anchor) check(ref int, faults []Fault, chaos int64) error {
 		return fmt.Errorf("after needs exactly one of acks, attempts, fault and point, greater than 0")
 	case e.Point == "" && (e.Count != 0 || e.Process != ""):
 		return fmt.Errorf("after.count and after.process are for a point")
-	case e.Point != "" && !IsPoint(e.Point):
+	case e.Point != "" && !isPoint:
 		return fmt.Errorf("after.point is %q, which the broker does not have", e.Point)
 	case e.Point != "" && e.Count < 1:
 		return fmt.Errorf("after.count is %d; it counts from 1", e.Count)
