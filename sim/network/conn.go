@@ -71,6 +71,7 @@ type flow struct {
 	head      int       // of segs
 	scheduled int       // so many of them have an arrival; the others wait for the link
 	last      int64     // arrival of the last one scheduled
+	round     uint64    // counts reschedulings: arrivals of an earlier one are void
 
 	unread     int    // bytes that have arrived and were not read by the process
 	merging    []byte // arrived, and to be read together with what comes next
@@ -97,10 +98,18 @@ func (f *flow) pop() segment {
 	return s
 }
 
+// unschedule takes back the arrivals of what is on its way.
+func (f *flow) unschedule(now int64) {
+	if f.scheduled > 0 {
+		f.scheduled, f.last = 0, now
+		f.round++
+	}
+}
+
 // drop forgets everything that is on its way or waits.
 func (f *flow) drop() {
 	clear(f.segs)
-	*f = flow{link: f.link, last: f.last, segs: f.segs[:0]}
+	*f = flow{link: f.link, last: f.last, round: f.round, segs: f.segs[:0]}
 }
 
 // dropPending forgets what the network has not taken.

@@ -73,9 +73,8 @@ func newLink(seed uint64, from, to Host, p *Profile) *link {
 	return l
 }
 
-// change puts a fault's condition on the link, or takes it off; it reports
-// whether the link works again after a cut.
-func (l *link) change(now int64, ref int, c Condition, on bool) (healed bool) {
+// change puts a fault's condition on the link, or takes it off.
+func (l *link) change(now int64, ref int, c Condition, on bool) {
 	cut := l.state.Cut
 	kept := l.imposed[:0]
 	for _, i := range l.imposed {
@@ -94,7 +93,6 @@ func (l *link) change(now int64, ref int, c Condition, on bool) (healed bool) {
 	if l.state.Cut && !cut {
 		l.cutSince = now
 	}
-	return cut && !l.state.Cut
 }
 
 func (c *Condition) add(o Condition) {

@@ -74,7 +74,7 @@ type host struct {
 
 // The kinds of this actor's events. A is the connection, B what the kind says.
 const (
-	evArrive  uint8 = iota + 1 // the first segment of flow B
+	evArrive  uint8 = iota + 1 // the first segment of the flow that the last bit of B names; the others are its round
 	evRead                     // what flow B has to be read together
 	evCredit                   // flow B may go on
 	evSyn                      // a first packet
@@ -226,7 +226,7 @@ func (n *Network) launch(now int64, c *conn, e End) {
 	size := len(f.segs[f.head+f.scheduled].data)
 	f.last = max(f.link.arrival(now, size, &n.profile), f.last+1)
 	f.scheduled++
-	n.add(f.last, evArrive, c, uint64(e))
+	n.add(f.last, evArrive, c, f.round<<1|uint64(e))
 }
 
 // Consumed tells that the process at an end has read so many bytes that came
@@ -323,39 +323,58 @@ func (n *Network) retire(c *conn) {
 // Impose puts a fault's condition on the link from one host to another, in
 // place of the one it had with the same ref.
 func (n *Network) Impose(now int64, ref int, from, to Host, c Condition) {
-	n.changed(now, n.link(from, to), n.link(from, to).change(now, ref, c, true))
+	n.change(now, n.link(from, to), ref, c, true)
 }
 
 // Lift takes it off again.
 func (n *Network) Lift(now int64, ref int, from, to Host) {
-	n.changed(now, n.link(from, to), n.link(from, to).change(now, ref, Condition{}, false))
+	n.change(now, n.link(from, to), ref, Condition{}, false)
 }
 
-// changed sends again what waited for a link that was cut and works again.
-func (n *Network) changed(now int64, l *link, healed bool) {
-	if !healed {
+// change changes the state of a link. What waited for one that was cut is sent
+// again, and what was queued for a narrow one leaves at its new rate.
+func (n *Network) change(now int64, l *link, ref int, c Condition, on bool) {
+	was := l.state
+	l.change(now, ref, c, on)
+	healed := was.Cut && !l.state.Cut
+	widened := was.BytesPerSecond > 0 && l.state.BytesPerSecond != was.BytesPerSecond
+	if !healed && !widened {
 		return
+	}
+	if widened {
+		l.free = now
 	}
 	for _, c := range n.conns {
 		if c == nil {
 			continue
 		}
 		for e := range End(2) {
-			f := &c.flows[e]
-			if f.link != l {
+			if c.flows[e].link != l {
 				continue
 			}
-			if f.scheduled < f.waiting() {
-				at := l.resend(now)
-				for f.scheduled < f.waiting() {
-					n.launch(at, c, e)
-				}
+			if widened {
+				c.flows[e].unschedule(now)
 			}
-			if back := &c.flows[e.other()]; back.creditHeld {
-				back.creditHeld = false
-				n.add(l.resend(now), evCredit, c, uint64(e.other()))
+			if !l.state.Cut {
+				n.resume(now, c, e, healed)
 			}
 		}
+	}
+}
+
+// resume puts on the link what a flow has waiting for it.
+func (n *Network) resume(now int64, c *conn, e End, healed bool) {
+	f, back := &c.flows[e], &c.flows[e.other()]
+	at := now
+	if healed && (f.scheduled < f.waiting() || back.creditHeld) {
+		at = f.link.resend(now)
+	}
+	for f.scheduled < f.waiting() {
+		n.launch(at, c, e)
+	}
+	if back.creditHeld {
+		back.creditHeld = false
+		n.add(at, evCredit, c, uint64(e.other()))
 	}
 }
 

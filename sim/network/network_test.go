@@ -182,6 +182,21 @@ func TestTranscripts(t *testing.T) {
 			r.send(id, Dialer, "0123456789")
 			r.send(id, Dialer, "abc")
 		}, []string{"104ms 2 data 0123456789", "134ms 2 data abc"}},
+		"a slow link that is healed": {func(r *rig, id ConnID) {
+			r.Impose(r.now(), 1, client, broker, Condition{BytesPerSecond: 1})
+			r.send(id, Dialer, "0123456789")
+			r.send(id, Dialer, "abc")
+			r.run(second)
+			r.Lift(r.now(), 1, client, broker)
+		}, []string{"1001ms 2 data 0123456789", "1001ms 2 data abc"}},
+		"a slow link that is cut, and healed": {func(r *rig, id ConnID) {
+			r.Impose(r.now(), 1, client, broker, Condition{BytesPerSecond: 1})
+			r.send(id, Dialer, "0123456789")
+			r.Impose(r.now(), 2, client, broker, Condition{Cut: true})
+			r.Lift(r.now(), 1, client, broker)
+			r.run(second)
+			r.Lift(r.now(), 2, client, broker)
+		}, []string{"1307ms 2 data 0123456789"}},
 		"loss costs retransmission timeouts": {func(r *rig, id ConnID) {
 			r.Impose(r.now(), 1, client, broker, Condition{LossPermille: 1000})
 			r.send(id, Dialer, "PUB")
@@ -323,7 +338,7 @@ func TestStreamIsWhole(t *testing.T) {
 		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 5).Draw(t, "what") {
 			case 0:
-				c := Condition{Cut: rapid.Bool().Draw(t, "cut"), LossPermille: rapid.Int64Range(0, 500).Draw(t, "loss"), Jitter: 10 * millisecond}
+				c := Condition{Cut: rapid.Bool().Draw(t, "cut"), BytesPerSecond: rapid.Int64Range(0, 10_000).Draw(t, "rate"), LossPermille: rapid.Int64Range(0, 500).Draw(t, "loss"), Jitter: 10 * millisecond}
 				r.Impose(r.now(), i%3, client, broker, c)
 				r.Impose(r.now(), i%3, broker, client, c)
 			case 1:

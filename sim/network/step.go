@@ -12,7 +12,9 @@ func (n *Network) Step(now int64, ev schedule.Event) []Notice {
 	}
 	switch ev.Kind {
 	case evArrive:
-		n.arrived(now, c, End(ev.B))
+		if e := End(ev.B & 1); ev.B>>1 == c.flows[e].round {
+			n.arrived(now, c, e)
+		}
 	case evRead:
 		n.readMerged(c, End(ev.B))
 	case evCredit:
