@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"pestle/broker/core"
@@ -227,7 +228,7 @@ func (b *broker) terminate(now int64) {
 
 // stopped ends the process in order: the kernel takes what it has room for.
 func (b *broker) stopped(now int64) {
-	for _, id := range slices.Sorted(keys(b.conns)) {
+	for _, id := range slices.Sorted(maps.Keys(b.conns)) {
 		b.flushOut(now, id, b.conns[id])
 		b.net.Close(now, id, network.Acceptor)
 	}

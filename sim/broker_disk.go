@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"fmt"
-
 	"pestle/broker/core"
 	"pestle/sim/disk"
 )
@@ -40,7 +38,7 @@ func (b *broker) changed(now int64) {
 	b.disk.Complete()
 	b.changing = false
 	e, out := b.change, b.outcome
-	b.sayChange(now, b.process, &e, out)
+	b.traceDisk(now, b.process, &e, &out)
 	answer := core.Event{Token: e.Token, Failed: out.Failed, Text: out.Text}
 	switch e.Kind {
 	case core.FxCreate:
@@ -101,16 +99,4 @@ func (b *broker) unstick(now int64) {
 			b.tryRead(now, uint64(slot))
 		}
 	}
-}
-
-// sayChange tells a log how a change of the disk went.
-func (w *world) sayChange(now int64, p *process, e *core.Effect, out disk.Outcome) {
-	if w.log == nil {
-		return
-	}
-	how := "done"
-	if out.Failed {
-		how = "failed: " + out.Text
-	}
-	w.line(now, p.name, fmt.Sprintf("disk %s file %d at %d %s", effectWord(e.Kind), e.File, e.Offset, how))
 }

@@ -1,16 +1,11 @@
 package sim
 
 import (
-	"iter"
-	"maps"
 	"strconv"
 
 	"pestle/broker/core"
 	"pestle/sim/network"
 )
-
-// keys are a map's, for sorting.
-func keys[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
 
 func (b *broker) noticed(now int64, n *network.Notice) {
 	switch n.Kind {

@@ -8,6 +8,7 @@ import (
 
 	"pestle/broker/core"
 	"pestle/history"
+	"pestle/sim/disk"
 	"pestle/sim/network"
 	"pestle/workload"
 )
@@ -20,6 +21,7 @@ const (
 	traceClientEvent
 	traceClientEffect
 	traceNetwork
+	traceDisk
 )
 
 // line writes one line of the log: number, virtual time, who, what.
@@ -93,6 +95,20 @@ func (w *world) traceNotice(now int64, p *process, n *network.Notice) {
 	if w.log != nil {
 		w.line(now, p.name, "network "+noticeWords(n))
 	}
+}
+
+func (w *world) traceDisk(now int64, p *process, e *core.Effect, out *disk.Outcome) {
+	w.trace.words(traceDisk|uint64(p.host)<<8|uint64(e.Kind)<<40, uint64(now), e.File, uint64(e.Offset))
+	w.trace.text(out.Text)
+	w.trace.end()
+	if w.log == nil {
+		return
+	}
+	how := "is done"
+	if out.Failed {
+		how = "fails: " + out.Text
+	}
+	w.line(now, p.name, fmt.Sprintf("disk %s of file %d at %d %s", effectWord(e.Kind), e.File, e.Offset, how))
 }
 
 func (w *world) traceClientEvent(now int64, p *process, e *workload.Event) {

@@ -26,6 +26,7 @@ var Pestle = Rings{
 	{Path: "pestle/faults"},
 	{Path: "pestle/history"},
 	{Path: "pestle/scenarios", Drivers: []string{"load.go"}},
+	{Path: "pestle/sim"},
 	{Path: "pestle/sim/clock"},
 	{Path: "pestle/sim/disk"},
 	{Path: "pestle/sim/network"},
