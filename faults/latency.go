@@ -13,7 +13,7 @@ func latency() Spec {
 		MaxFor:   10 * minute,
 		Params: []Param{
 			{Name: "peer", Unit: NoNumber, Is: "the process at the other end; without it, every other one", Optional: true},
-			{Name: "delay", Unit: InNanoseconds, Is: "added to every packet", Min: 1, Max: minute},
+			{Name: "delay", Unit: InNanoseconds, Is: "added to every packet", Min: microsecond, Max: minute},
 			{Name: "jitter", Unit: InNanoseconds, Is: "up to so much more, drawn for each packet", Max: minute, Optional: true},
 		},
 		Worlds: simOnly(),

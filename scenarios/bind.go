@@ -136,7 +136,7 @@ func (v values) text(path string) string {
 	if got, ok := v.of[path]; ok {
 		return got.text
 	}
-	return mustKey(pattern(path)).byDef
+	return v.keys.must(pattern(path)).byDef
 }
 
 // list returns a list the file gives, or another.
@@ -152,7 +152,7 @@ func (v values) span(path string) span {
 	if got, ok := v.of[path]; ok {
 		return got.span
 	}
-	k := mustKey(pattern(path))
+	k := v.keys.must(pattern(path))
 	if k.byDef == "" {
 		return span{}
 	}

@@ -122,6 +122,81 @@ func TestWrongPlans(t *testing.T) {
 	}
 }
 
+// TestWrongPlansOfSim: the same for what only sim has, in a plan with all of
+// it.
+func TestWrongPlansOfSim(t *testing.T) {
+	p := expand(t, load(t, "swarm.yaml"), 1)
+	broker, consumer := p.Processes()[0], p.Workload.Consumers[0].Name
+	p.Faults = []faults.Fault{
+		{Ref: 1, Kind: faults.Cut, Target: broker, Peer: consumer, For: second},
+		{Ref: 2, Kind: faults.Partition, Target: broker, Shape: faults.Ring, Side: p.Processes(), For: second},
+		{Ref: 3, Kind: faults.Kill, Target: broker, Anchor: faults.Anchor{After: &faults.Event{Point: "ack", Count: 1, Process: broker}}},
+	}
+	p.Target.Disk, p.Target.Plant = DiskLying, "lease-forgotten"
+	p.Target.Knobs = &Knobs{FileSize: 1 << 20, Cache: 1 << 16}
+	p.Network = &Network{Latency: 1, Spread: 2, Asymmetry: 3, SlowerBy: 4}
+	p.Claims = []string{}
+	good := string(p.Canonical())
+	if back, err := ParsePlan([]byte(good)); err != nil {
+		t.Fatal(err)
+	} else if diff := cmp.Diff(p, back); diff != "" {
+		t.Fatalf("read back:\n%s", diff)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"latency", `"latency":1`, `"latency":1000000001`, "plan: network: latency is 1000000001, allowed is 0..1000000000"},
+		{"asymmetry", `"asymmetry":3`, `"asymmetry":1001`, "plan: network: asymmetry is 1001, allowed is 0..1000"},
+		{"disk", `"disk":"lying"`, `"disk":"honest"`, `plan: target: disk "honest" is not lying`},
+		{"plant", `"plant":"lease-forgotten"`, `"plant":"-x"`, `plan: target: plant "-x" is no id of 1..64 of a-z, 0-9 and -`},
+		{"file size", `"file_size":1048576`, `"file_size":1`, "plan: target: knobs.file_size is 1, allowed is 65536..1073741824"},
+		{"cache", `"cache":65536`, `"cache":0`, "plan: target: knobs.cache is 0, allowed is 1..1073741824"},
+		{"knobs of nsqd", `"durability":"fsync","kind":"pestle"`, `"kind":"nsq"`, "plan: target: disk, plant and knobs are for kind pestle"},
+		{"peer", `"peer":"consumer-ordered-1"`, `"peer":"consumer-x-1"`, `plan: fault 1: no process is named "consumer-x-1"; there are broker-1, producer-1, producer-2, consumer-ordered-1, consumer-shared-1, consumer-shared-2`},
+		{"ring", `"side":["broker-1","producer-1",`, `"side":["broker-1",`, "plan: fault 2: side: 5 processes in the ring; there are 6"},
+		{"process", `"process":"broker-1"`, `"process":"broker-2"`, `plan: fault 3: no process is named "broker-2"; there are broker-1, producer-1, producer-2, consumer-ordered-1, consumer-shared-1, consumer-shared-2`},
+		{"medium", `"kind":"kill"`, `"kind":"lost-write","rate":5`, "plan: fault 3: for is 0 ns; a lost-write takes 1000000..600000000000 ns"},
+		{"medium of one copy", `"for":0,"kind":"kill"`, `"for":1000000,"kind":"lost-write","rate":5`, "plan: fault 3: a lost-write, and 1 broker holds 1 copy of a message: what the medium loses is lost, and that is no fault of the broker; only no-data-corruption can be required"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !strings.Contains(good, c.old) {
+				t.Fatalf("the plan has no %s", c.old)
+			}
+			_, err := ParsePlan([]byte(strings.Replace(good, c.old, c.new, 1)))
+			expectError(t, err, c.want)
+		})
+	}
+}
+
+// TestRunsIn: a world that is handed a plan it cannot carry out says so first.
+func TestRunsIn(t *testing.T) {
+	light := firstLight(t)
+	swarm := expand(t, load(t, "swarm.yaml"), 1)
+	change := func(p Plan, do func(*Plan)) Plan { do(&p); return p }
+	for _, c := range []struct {
+		name  string
+		plan  Plan
+		world string
+		want  string // "" for none
+	}{
+		{"first-light", light, Sim, ""},
+		{"first-light", light, Process, ""},
+		{"swarm", swarm, Sim, ""},
+		{"swarm", swarm, Process, "fault 1 of the plan: the world process cannot carry out a " + string(swarm.Faults[0].Kind)},
+		{"knobs", change(swarm, func(p *Plan) { p.Faults = nil }), Process, "target of the plan: the program that the world process starts has no such flags"},
+		{"another world", light, "moon", "fault 1 of the plan: the world moon cannot carry out a " + string(light.Faults[0].Kind)},
+		{"another world without faults", change(light, func(p *Plan) { p.Faults = nil }), "moon", `target of the plan: there is no world "moon"`},
+	} {
+		t.Run(c.name+" in "+c.world, func(t *testing.T) {
+			got := ""
+			if err := c.plan.RunsIn(c.world); err != nil {
+				got = err.Error()
+			}
+			if got != c.want {
+				t.Errorf("error\n got %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
 func TestReadPlanNamesTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plan.json")
 	_, err := ReadPlan(path)
@@ -135,6 +210,7 @@ func TestReadPlanNamesTheFile(t *testing.T) {
 
 func FuzzParsePlan(f *testing.F) {
 	f.Add(firstLight(f).Canonical())
+	f.Add(expand(f, load(f, "swarm.yaml"), 1).Canonical())
 	f.Add([]byte(`{"schema":1}`))
 	f.Add([]byte(`{"schema":1,"faults":[{"ref":1}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -181,6 +257,47 @@ phases    warm-up 100 acks within 10s, chaos 30s, drain within 1m
 
 sha-256 ` + p.Hash() + "\n"
 	if got := p.Timetable(); got != want {
+		t.Errorf("timetable\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestTimetableOfSim: parameters, knobs and points are there to read.
+func TestTimetableOfSim(t *testing.T) {
+	p := expand(t, load(t, "swarm.yaml"), 3)
+	p.Target.Disk, p.Target.Plant = DiskLying, "lease-forgotten"
+	p.Target.Knobs = &Knobs{FileSize: 1 << 16, Cache: 1000}
+	p.Network = &Network{Latency: 1500_000, Spread: 20_000, Asymmetry: 55, SlowerBy: 3 * millisecond}
+	at := func(ms int64) faults.Anchor { return faults.Anchor{At: ms * millisecond} }
+	p.Faults = []faults.Fault{
+		{Ref: 1, Kind: faults.DiskWriteShort, Target: "broker-1", For: second, Count: 2, Anchor: at(10)},
+		{Ref: 2, Kind: faults.Latency, Target: "broker-1", For: second, Delay: 5 * millisecond, Jitter: 300_000, Anchor: at(20)},
+		{Ref: 3, Kind: faults.Latency, Target: "broker-1", Peer: "producer-1", For: second, Delay: 5 * millisecond, Anchor: at(30)},
+		{Ref: 4, Kind: faults.Partition, Target: "broker-1", Shape: faults.Halves, Side: []string{"broker-1", "producer-2"}, For: second, Anchor: at(40)},
+		{Ref: 5, Kind: faults.Clog, Target: "producer-1", Peer: "broker-1", BytesPerSecond: 64 << 10, For: second, Anchor: at(50)},
+		{Ref: 6, Kind: faults.ClockJump, Target: "broker-1", Offset: -90 * second, For: second, Anchor: at(60)},
+		{Ref: 7, Kind: faults.ClockDrift, Target: "broker-1", Drift: 0, For: second, Anchor: at(70)},
+		{Ref: 8, Kind: faults.Reset, Target: "consumer-shared-1", Anchor: faults.Anchor{After: &faults.Event{Point: "redelivery", Count: 3, Process: "broker-1", Delay: millisecond}}},
+	}
+	_, got, _ := strings.Cut(p.Timetable(), "\n\n")
+	got, _, _ = strings.Cut(got, "          producer-1")
+	_, table, _ := strings.Cut(p.Timetable(), "drain within 15s\n\n")
+	table, _, _ = strings.Cut(table, "   22.000s")
+	got += table
+	want := `target    pestle fsync, lying disk, plant lease-forgotten, journal files of 65536 bytes, cache of 1000 bytes
+network   1500us, and 20us more on average; 5.5% of the links slower by up to 3ms
+        at  ref  kind              target                      for
+    0.010s    1  disk-write-short  broker-1                      1s  count 2
+    0.020s    2  latency           broker-1                      1s  delay 5ms, jitter 300us
+    0.030s    3  latency           broker-1                      1s  peer producer-1, delay 5ms
+    0.040s    4  partition         broker-1                      1s  halves, side broker-1 producer-2
+    0.050s    5  clog              producer-1                    1s  peer broker-1, bytes_per_second 64KiB
+    0.060s    6  clock-jump        broker-1                      1s  offset -90s
+    0.070s    7  clock-drift       broker-1                      1s  drift 0ppm
+    8.000s  quiet until 11.000s
+   16.000s  quiet until 19.000s
+         ·    8  reset             consumer-shared-1             0s  1ms after broker-1 passed redelivery 3 times
+`
+	if got != want {
 		t.Errorf("timetable\n%s\nwant\n%s", got, want)
 	}
 }

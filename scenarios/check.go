@@ -19,6 +19,7 @@ type value struct {
 
 // values holds what the file says by full path (faults.3.kind), and where.
 type values struct {
+	keys  keyTable
 	of    map[string]value
 	where map[string]string
 }
@@ -26,7 +27,7 @@ type values struct {
 // check walks the tree along the key table. It returns the first mistake in
 // the order of the file.
 func check(root *node) (values, error) {
-	v := values{of: map[string]value{}, where: map[string]string{}}
+	v := values{keys: keys(), of: map[string]value{}, where: map[string]string{}}
 	if root.kind != mapping {
 		return v, fmt.Errorf("%s: a scenario is a mapping of keys such as name, workload and faults", root.where)
 	}
@@ -38,9 +39,9 @@ func check(root *node) (values, error) {
 // the same with [] for each position in a list.
 func (v values) mapping(n *node, path, pattern string) error {
 	for i, e := range n.keys {
-		k, ok := keyAt(join(pattern, e.name))
+		k, ok := v.keys.at(join(pattern, e.name))
 		if !ok {
-			allowed := children(pattern)
+			allowed := v.keys.children(pattern)
 			return fmt.Errorf("%s: unknown key %q in %s%s allowed: %s", e.where, e.name, called(path), orSemicolon(didYouMean(e.name, allowed)), strings.Join(allowed, ", "))
 		}
 		for _, before := range n.keys[:i] {
@@ -52,8 +53,8 @@ func (v values) mapping(n *node, path, pattern string) error {
 			return err
 		}
 	}
-	for _, name := range children(pattern) {
-		k := mustKey(join(pattern, name))
+	for _, name := range v.keys.children(pattern) {
+		k := v.keys.must(join(pattern, name))
 		if k.required && !slices.ContainsFunc(n.keys, func(e entry) bool { return e.name == name }) {
 			return fmt.Errorf("%s: key %q is missing in %s; write %s", n.where, name, called(path), k.wanted())
 		}
@@ -221,21 +222,6 @@ func wrong(n *node, path string, k key) error {
 		}
 	}
 	return fmt.Errorf("%s: %s is %s; write %s", n.where, path, found, k.wanted())
-}
-
-// children lists the last words of the keys directly below a pattern.
-func children(pattern string) []string {
-	var out []string
-	for _, k := range keys() {
-		name, ok := k.path, true
-		if pattern != "" {
-			name, ok = strings.CutPrefix(k.path, pattern+".")
-		}
-		if ok && !strings.ContainsAny(name, ".[") {
-			out = append(out, name)
-		}
-	}
-	return out
 }
 
 func join(path, name string) string {

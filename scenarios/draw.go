@@ -83,9 +83,10 @@ func (s Scenario) on(seed uint64, i int) bool {
 }
 
 func (f faultLine) drawParameters(seed uint64, o *occurrence) {
+	spec, _ := faults.Find(faults.Kind(f.kind))
 	for _, p := range f.params {
 		draw := between
-		switch mustKey("faults[]." + p.name).shape {
+		switch param, _ := spec.Param(p.name); shapeOf(param) {
 		case durations, offsets:
 			draw = duration
 		case byteSizes:

@@ -303,13 +303,18 @@ func TestTheShippedScenariosDoWhatTheyAreFor(t *testing.T) {
 		}
 		return n
 	}
+	firstLight := load(t, "first-light.yaml")
+	targets := map[string]Scenario{}
+	for _, name := range []string{"nsq-safe.yaml", "nsq-unsafe.yaml"} {
+		targets[name] = load(t, filepath.Join("targets", name))
+	}
 	for seed := uint64(1); seed <= 100; seed++ {
-		p := expand(t, load(t, "first-light.yaml"), seed)
+		p := expand(t, firstLight, seed)
 		if b, w := killed(p, faults.Broker), killed(p, faults.Producer)+killed(p, faults.Consumer); b < 5 || w < 2 {
 			t.Errorf("first-light, seed %d: %d kills of the broker and %d of the workload; want 5 and 2", seed, b, w)
 		}
-		for _, name := range []string{"nsq-safe.yaml", "nsq-unsafe.yaml"} {
-			p := expand(t, load(t, filepath.Join("targets", name)), seed)
+		for name, s := range targets {
+			p := expand(t, s, seed)
 			if b := killed(p, faults.Broker); b < 3 {
 				t.Errorf("%s, seed %d: %d kills of the broker; want 3", name, seed, b)
 			}

@@ -47,8 +47,11 @@ type key struct {
 	about    string
 }
 
-// keys lists every key, a mapping before its own keys.
-func keys() []key {
+// keyTable is the table of all keys, a mapping before its own keys.
+type keyTable []key
+
+// keys makes the table; whoever looks up many keys makes it once.
+func keys() keyTable {
 	all := append(topKeys(), workloadKeys()...)
 	all = append(all, phaseKeys()...)
 	all = append(all, faultKeys()...)
@@ -203,9 +206,9 @@ func judgementKeys() []key {
 	}
 }
 
-// keyAt returns the key of a path whose list positions are already [].
-func keyAt(path string) (key, bool) {
-	for _, k := range keys() {
+// at returns the key of a path whose list positions are already [].
+func (t keyTable) at(path string) (key, bool) {
+	for _, k := range t {
 		if k.path == path {
 			return k, true
 		}
@@ -213,13 +216,28 @@ func keyAt(path string) (key, bool) {
 	return key{}, false
 }
 
-// mustKey is keyAt for the paths that the loader itself spells out.
-func mustKey(path string) key {
-	k, ok := keyAt(path)
+// must is at for the paths that the loader itself spells out.
+func (t keyTable) must(path string) key {
+	k, ok := t.at(path)
 	if !ok {
 		panic("scenarios: no key " + path)
 	}
 	return k
+}
+
+// children lists the last words of the keys directly below a pattern.
+func (t keyTable) children(pattern string) []string {
+	var out []string
+	for _, k := range t {
+		name, ok := k.path, true
+		if pattern != "" {
+			name, ok = strings.CutPrefix(k.path, pattern+".")
+		}
+		if ok && !strings.ContainsAny(name, ".[") {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // bounds writes the key's bounds as its values are written, "" without any.

@@ -55,6 +55,11 @@ func TestMistakesInAFile(t *testing.T) {
 		{"share without percent", with(3, "  channels: [{name: all, requeue: 1}]"), `3:35: workload.channels.0.requeue is "1"; write a percentage such as 1% or 0.5% or a range such as 0.5%..20%, 0%..50%`},
 		{"share finer than permille", with(3, "  channels: [{name: all, requeue: 0.25%}]"), `3:35: workload.channels.0.requeue is "0.25%"; write a percentage such as 1% or 0.5% or a range such as 0.5%..20%, 0%..50%`},
 
+		{"bytes with another unit", with(2, "workload:\n  payload: 1KB"), `3:12: workload.payload is "1KB"; write a number of bytes such as 100 or 64KiB or a range such as 100..1099, 1..900000`},
+		{"drift without unit", smallest + "faults:\n  - {kind: clock-drift, target: broker, for: 1s, drift: 200}\n", `6:57: faults.0.drift is "200"; write parts per million such as 200ppm or a range such as -200ppm..200ppm, -100000ppm..100000ppm`},
+		{"offset without unit", smallest + "faults:\n  - {kind: clock-jump, target: broker, for: 1s, offset: -2}\n", `6:57: faults.0.offset is "-2"; write a whole number with its unit us, ms, s, m or h such as 300ms or -2s or a range such as -2s..2s, -24h..24h`},
+		{"range for a chance", smallest + "faults:\n  - {kind: kill, target: broker, for: 1s, chance: 10%..20%}\n", `6:51: faults.0.chance is "10%..20%"; write a percentage such as 1% or 0.5%, 0%..100%`},
+
 		// Ranges.
 		{"number too large", with(2, "workload:\n  producers: {count: 65}"), `3:22: workload.producers.count is 65; allowed: 1..64`},
 		{"duration too short", with(2, "workload:\n  msg_timeout: 999ms"), `3:16: workload.msg_timeout is 999ms; allowed: 1s..15m`},
@@ -124,6 +129,20 @@ func TestContradictionsInAFile(t *testing.T) {
 		{"target", fault("{kind: kill, target: brokr, for: 1s}"), `6:26: faults.0.target is "brokr"; did you mean "broker"? allowed: broker, producer, consumer, consumer-all, broker-1, producer-1, consumer-all-1`},
 		{"target that is not there", fault("{kind: kill, target: producer-2, for: 1s}"), `6:26: faults.0.target is "producer-2"; did you mean "producer-1"? allowed: broker, producer, consumer, consumer-all, broker-1, producer-1, consumer-all-1`},
 		{"target that does not run", with(2, "workload:\n  consume: after-chaos") + "properties: [no-data-loss]\nfaults: [{kind: kill, target: consumer-all-1, for: 1s}]\n", `7:31: faults.0.target is consumer-all-1, but with workload.consume: after-chaos no consumer runs while faults are active`},
+		{"medium of one copy", fault("{kind: bit-rot, target: broker, for: 1s, count: 1}"), `6:12: faults.0.kind is bit-rot, and 1 broker holds 1 copy of a message: what the medium loses is lost, and that is no fault of the broker: require properties: [no-data-corruption], which a clean refusal meets, or leave the line out`},
+		{"no length", fault("{kind: kill, target: broker}"), `6:6: faults.0.for is missing: from the end of the process to its restart; allowed for a kill: 0s..10m`},
+		{"length of what is over at once", fault("{kind: reset, target: broker, for: 1s}"), `6:40: faults.0.for is not for a reset: it is over at once`},
+		{"parameter of another kind", fault("{kind: kill, target: broker, for: 1s, factor: 3}"), `6:51: faults.0.factor is not for a kill`},
+		{"parameter missing", fault("{kind: disk-slow, target: broker, for: 1s}"), `6:6: faults.0.factor is missing: how many times as long; allowed for a disk-slow: 2..10000`},
+		{"parameter out of its kind's bounds", fault("{kind: latency, target: broker, for: 1s, delay: 0ms..1s}"), `6:53: faults.0.delay is 0s..1s; allowed for a latency: 1us..1m`},
+		{"peer of another kind", fault("{kind: kill, target: broker, for: 1s, peer: producer}"), `6:49: faults.0.peer is not for a kill`},
+		{"peer missing", fault("{kind: cut, target: broker, for: 1s}"), `6:6: faults.0.peer is missing in a cut: the process at the other end`},
+		{"peer that is not there", fault("{kind: cut, target: broker, for: 1s, peer: producr}"), `6:48: faults.0.peer is "producr"; did you mean "producer"? allowed: broker, producer, consumer, consumer-all, broker-1, producer-1, consumer-all-1`},
+		{"peer that is the target", fault("{kind: cut, target: broker, for: 1s, peer: broker-1}"), `6:48: faults.0.peer is broker-1, the target itself; name another`},
+		{"shape missing", fault("{kind: partition, target: broker, for: 1s}"), `6:6: faults.0.shape is missing in a partition: who is apart from whom`},
+		{"role of another kind", fault("{kind: power-loss, target: producer, for: 1s}"), `6:32: faults.0.target is producer, but a power-loss does not apply to a producer`},
+		{"point", fault("{kind: kill, target: broker, for: 1s, after: {point: jurnal-sync}}"), `6:58: faults.0.after.point is "jurnal-sync"; did you mean "journal-sync"? allowed: ` + strings.Join(keyChoices("faults[].after.point"), ", ")},
+		{"count without point", fault("{kind: kill, target: broker, for: 1s, after: {acks: 5, count: 2}}"), `6:67: faults.0.after.count is for point; acks and attempts are numbers themselves`},
 		{"line name twice", fault(freeze, freeze), `7:12: faults.1.name is freeze like that of faults.0`},
 		{"two triggers", fault("{kind: kill, target: broker, for: 1s, after: {acks: 1, attempts: 1}}"), `6:51: faults.0.after has 2 of acks, attempts, fault and point; write exactly one`},
 		{"no trigger", fault("{kind: kill, target: broker, for: 1s, after: {delay: 1s}}"), `6:51: faults.0.after has 0 of acks, attempts, fault and point; write exactly one`},
@@ -138,6 +157,36 @@ func TestContradictionsInAFile(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse("s.yaml", []byte(c.source), nil)
 			expectError(t, err, "s.yaml:"+c.want)
+		})
+	}
+}
+
+// TestWorldsInAFile: a scenario names no world that cannot carry it out.
+func TestWorldsInAFile(t *testing.T) {
+	const sim, both = "worlds: [sim]\n", "worlds: [sim, process]\n"
+	const stuck = "faults:\n  - {kind: disk-stuck, target: broker, for: 1s}\n"
+	const point = "faults:\n  - {kind: kill, target: broker, for: 1s, after: {point: ack}}\n"
+	for _, c := range []struct{ name, lines, want string }{
+		{"kind", both + stuck, "7:6: faults.0 cannot be with this list of worlds: the world process cannot carry out a disk-stuck"},
+		{"kind in sim", sim + stuck, ""},
+		{"point", both + point, "7:6: faults.0 cannot be with this list of worlds: the world process does not see the broker pass ack"},
+		{"point in sim", sim + point, ""},
+		{"lying disk", both + "target: {disk: lying}\n", "6:16: target.disk cannot be with this list of worlds: the world process has no disk that lies"},
+		{"lying disk in sim", sim + "target: {disk: lying}\n", ""},
+		{"honest disk", both + "target: {disk: honest}\n", ""},
+		{"knobs", both + "target: {knobs: {cache: 1}}\n", "6:18: target.knobs cannot be with this list of worlds: the program that the world process starts has no such flags"},
+		{"network", both + "network: {latency: 1ms}\n", "6:11: network cannot be with this list of worlds: the world process takes the network as it is"},
+		{"network in sim", sim + "network: {latency: 1ms}\n", ""},
+		{"foreign target", both + "target: {kind: nsq}\n", "6:16: target.kind cannot be with this list of worlds: the world sim runs Pestle's own broker, not nsq"},
+		{"flags", both + "target: {flags: [-x]}\n", "6:17: target.flags cannot be with this list of worlds: the world sim starts no program that could take flags"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("s.yaml", []byte(smallest+c.lines), nil)
+			if c.want != "" {
+				expectError(t, err, "s.yaml:"+c.want)
+			} else if err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
@@ -264,7 +313,7 @@ func shipped(t testing.TB) []string {
 	return files
 }
 
-func keyChoices(path string) []string { return mustKey(path).choices }
+func keyChoices(path string) []string { return keys().must(path).choices }
 
 func expectError(t *testing.T, err error, want string) {
 	t.Helper()

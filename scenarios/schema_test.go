@@ -135,8 +135,8 @@ func schema(t *testing.T) []byte {
 func mappingSchema(pattern string) object {
 	var properties object
 	var required []string
-	for _, name := range children(pattern) {
-		k := mustKey(join(pattern, name))
+	for _, name := range keys().children(pattern) {
+		k := keys().must(join(pattern, name))
 		properties = append(properties, field{name, append(object{{"description", k.about + limits(k)}}, valueSchema(k)...)})
 		if k.required {
 			required = append(required, name)
@@ -284,25 +284,25 @@ func TestKeyTable(t *testing.T) {
 func keyTables() []byte {
 	var b bytes.Buffer
 	b.WriteString("\n### At the top\n")
-	keyTable(&b, "")
+	writeKeys(&b, "")
 	for _, k := range keys() {
 		switch k.shape {
 		case aMap:
 			fmt.Fprintf(&b, "\n### `%s`\n", k.path)
-			keyTable(&b, k.path)
+			writeKeys(&b, k.path)
 		case aList:
 			fmt.Fprintf(&b, "\n### `%s`: each item\n", k.path)
-			keyTable(&b, k.path+"[]")
+			writeKeys(&b, k.path+"[]")
 		}
 	}
 	b.WriteByte('\n')
 	return b.Bytes()
 }
 
-func keyTable(b *bytes.Buffer, pattern string) {
+func writeKeys(b *bytes.Buffer, pattern string) {
 	b.WriteString("\n| key | value | default | meaning |\n|---|---|---|---|\n")
-	for _, name := range children(pattern) {
-		k := mustKey(join(pattern, name))
+	for _, name := range keys().children(pattern) {
+		k := keys().must(join(pattern, name))
 		byDefault := ""
 		switch {
 		case k.required:
