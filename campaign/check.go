@@ -53,7 +53,7 @@ func Check(path string) (Result, error) {
 func remembered(dir string, plan scenarios.Plan) (reports.Run, error) {
 	run := reports.Run{
 		ID: filepath.Base(dir), Scenario: plan.Scenario, Seed: plan.Seed, PlanHash: plan.Hash(),
-		World: "process", Command: "pestle replay " + dir,
+		Command: "pestle replay " + dir,
 	}
 	old, err := reports.ReadVerdict(dir)
 	switch {
@@ -64,6 +64,7 @@ func remembered(dir string, plan scenarios.Plan) (reports.Run, error) {
 		return run, err
 	}
 	run.Command, run.Started, run.Elapsed = old.Command, old.Started, old.Elapsed
+	run.World, run.Noise, run.TraceHash = old.World, old.Noise, old.TraceHash
 	run.Environment, run.Partial, run.HarnessError = old.Environment, old.Partial, old.HarnessError
 	return run, nil
 }

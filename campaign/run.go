@@ -16,17 +16,29 @@ import (
 	"pestle/history/stream"
 	"pestle/reports"
 	"pestle/scenarios"
+	"pestle/sim"
 )
 
 // FaultsName is the actuation journal's file in a run directory.
 const FaultsName = "faults.ndjson"
 
+// The worlds a plan can run in.
+const (
+	WorldSim     = "sim"
+	WorldProcess = "process"
+)
+
 // Options say where and how to run a plan.
 type Options struct {
+	World    string // WorldSim or WorldProcess
+	Noise    uint64 // sim: seed of what the plan leaves open
 	Dir      string // run directory; must not exist, or be empty
 	Command  string // the line that reproduces the run, for the reports
-	Program  string // Pestle's own binary
+	Program  string // process: Pestle's own binary
 	Progress func(process.Progress)
+
+	Until sim.Limit    // sim: where to stop; zero: at the end
+	Log   func(string) // sim: gets every event and effect in words; nil: nobody wants them
 }
 
 // Result is what a run amounts to.
@@ -38,10 +50,18 @@ type Result struct {
 	File    reports.VerdictFile
 }
 
-// Run carries out one plan in the process world, judges it while it runs and
-// writes the reports. The error is nil unless not even a verdict could be
-// written: a failing harness is part of the result. It is ErrInUse when the
-// directory holds something.
+// carried is what a world has to say of a run beyond its history.
+type carried struct {
+	target      string // version of the system under test
+	faults      []faults.Entry
+	interrupted bool
+	traceHash   string // sim
+}
+
+// Run carries out one plan, judges it while it runs and writes the reports.
+// The error is nil unless not even a verdict could be written: a failing
+// harness is part of the result. It is ErrInUse when the directory holds
+// something.
 func Run(ctx context.Context, plan scenarios.Plan, o Options) (Result, error) {
 	if err := makeDir(o.Dir); err != nil {
 		return Result{}, err
@@ -51,40 +71,56 @@ func Run(ctx context.Context, plan scenarios.Plan, o Options) (Result, error) {
 	}
 	began := time.Now()
 	check := checker.New(Config(plan))
-	world := process.New(process.Options{
-		Plan: plan, Dir: o.Dir, Program: o.Program, Progress: o.Progress,
-		Sink: check.Observe,
-	})
-	outcome, err := world.Run(ctx)
-	verdict := check.Verdict()
+	run := reports.Run{
+		ID: filepath.Base(o.Dir), Scenario: plan.Scenario, Seed: plan.Seed, PlanHash: plan.Hash(),
+		World: o.World, Noise: o.Noise, Command: o.Command,
+		Started: began.UTC().Format(time.RFC3339),
+	}
+	var how carried
+	var err error
+	switch o.World {
+	case WorldProcess:
+		how, err = runProcess(ctx, plan, o, check)
+	case WorldSim:
+		how, err = runSim(ctx, plan, o, check)
+	default:
+		err = fmt.Errorf("there is no world %q; the worlds are %s and %s", o.World, WorldSim, WorldProcess)
+	}
+	run.Elapsed = int64(time.Since(began))
+	run.Environment = environment(how.target)
+	run.Partial, run.FaultLog, run.TraceHash = how.interrupted, how.faults, how.traceHash
+	return conclude(o.Dir, run, plan, check.Verdict(), err)
+}
+
+// conclude writes the reports of a run that ended, with err if the harness
+// failed.
+func conclude(dir string, run reports.Run, plan scenarios.Plan, verdict checker.Verdict, err error) (Result, error) {
 	missing := errors.Is(err, process.ErrTargetMissing)
 	if missing {
 		verdict.Status, verdict.Reason = checker.Inconclusive, err.Error()
-		err = nil
-	}
-	run := reports.Run{
-		ID: filepath.Base(o.Dir), Scenario: plan.Scenario, Seed: plan.Seed, PlanHash: plan.Hash(),
-		World: "process", Command: o.Command,
-		Started: began.UTC().Format(time.RFC3339), Elapsed: int64(time.Since(began)),
-		Environment: environment(outcome.TargetVersion),
-		Partial:     outcome.Interrupted,
-		FaultLog:    outcome.Faults,
-	}
-	if err != nil {
+	} else if err != nil {
 		run.HarnessError = err.Error()
 	}
-	events, err := recorded(o.Dir, missing)
-	if err != nil && run.HarnessError == "" {
-		run.HarnessError = err.Error()
+	var events []history.Event
+	if !missing {
+		// A run that failed before its first line has no history.
+		if events, err = stream.ReadDir(dir); err != nil && run.HarnessError == "" {
+			run.HarnessError = err.Error()
+		}
 	}
-	if err := writeFaults(o.Dir, outcome.Faults); err != nil {
+	if err := writeFaults(dir, run.FaultLog); err != nil {
 		return Result{}, first(run, err)
 	}
-	result, err := report(o.Dir, run, plan, verdict, events)
-	if err == nil && result.Outcome == reports.Passed {
-		err = os.RemoveAll(filepath.Join(o.Dir, "data"))
+	result := newResult(dir, run, verdict, events)
+	if err := reports.WriteVerdict(dir, result.File); err != nil {
+		return Result{}, first(run, err)
 	}
-	if err != nil {
+	if result.Outcome == reports.Passed {
+		if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
+			return Result{}, fmt.Errorf("remove the broker's files after a pass: %w", err)
+		}
+	}
+	if err := reports.WriteHTML(dir, run, plan, verdict, events); err != nil {
 		return Result{}, first(run, err)
 	}
 	return result, nil
@@ -99,21 +135,12 @@ func first(run reports.Run, err error) error {
 	return fmt.Errorf("%s; then: %w", run.HarnessError, err)
 }
 
-// recorded reads the run's history; a run that never began has none.
-func recorded(dir string, none bool) ([]history.Event, error) {
-	if none {
-		return nil, nil
-	}
-	return stream.ReadDir(dir)
-}
-
-// report writes verdict.json and report.html.
-func report(dir string, run reports.Run, plan scenarios.Plan, verdict checker.Verdict, events []history.Event) (Result, error) {
-	result := newResult(dir, run, verdict, events)
-	if err := reports.WriteVerdict(dir, result.File); err != nil {
-		return Result{}, err
-	}
-	return result, reports.WriteHTML(dir, run, plan, verdict, events)
+func runProcess(ctx context.Context, plan scenarios.Plan, o Options, check *checker.Checker) (carried, error) {
+	outcome, err := process.New(process.Options{
+		Plan: plan, Dir: o.Dir, Program: o.Program, Progress: o.Progress,
+		Sink: check.Observe,
+	}).Run(ctx)
+	return carried{target: outcome.TargetVersion, faults: outcome.Faults, interrupted: outcome.Interrupted}, err
 }
 
 func environment(target string) reports.Environment {

@@ -200,6 +200,7 @@ func facts(run Run, plan scenarios.Plan) []fact {
 		{"scenario", run.Scenario},
 		{"seed", strconv.FormatUint(run.Seed, 10)},
 		{"plan", run.PlanHash},
+		{"trace", run.TraceHash},
 		{"world", run.World},
 		{"target", targetWords(plan, env)},
 		{"producers", producerWords(plan)},

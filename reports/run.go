@@ -13,9 +13,12 @@ type Run struct {
 	Seed     uint64
 	PlanHash string // SHA-256 of the canonical plan, hex
 	World    string // sim, process or docker
+	Noise    uint64 // sim: seed of what the plan leaves open
 	Command  string // the line that reproduces it
 	Started  string // UTC, as people write it: 2026-05-04T03:02:01Z
 	Elapsed  int64  // ns
+
+	TraceHash string // sim: hash of every event and effect, 16 hex digits
 
 	Environment Environment
 	FaultLog    []faults.Entry // faults.ndjson, in any order; the report takes lateness and notes from it

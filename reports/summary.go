@@ -74,6 +74,9 @@ func Summary(w io.Writer, dir string, run Run, verdict checker.Verdict, color bo
 	if dir != "" {
 		fmt.Fprintf(&b, "report     %s\n", filepath.Join(dir, ReportName))
 	}
+	if run.TraceHash != "" {
+		fmt.Fprintf(&b, "trace      %s\n", printable(run.TraceHash))
+	}
 	if run.Command != "" {
 		fmt.Fprintf(&b, "reproduce  %s\n", printable(run.Command))
 	}

@@ -34,6 +34,8 @@ type VerdictFile struct {
 	Seed         uint64 `json:"seed"`
 	PlanHash     string `json:"plan_hash"`
 	World        string `json:"world"`
+	Noise        uint64 `json:"noise"`
+	TraceHash    string `json:"trace_hash,omitempty"`
 	Command      string `json:"command"`
 	Started      string `json:"started"`
 	Elapsed      int64  `json:"elapsed"`
@@ -62,6 +64,8 @@ func NewVerdictFile(run Run, verdict checker.Verdict, events []history.Event) Ve
 		Seed:         run.Seed,
 		PlanHash:     run.PlanHash,
 		World:        run.World,
+		Noise:        run.Noise,
+		TraceHash:    run.TraceHash,
 		Command:      run.Command,
 		Started:      run.Started,
 		Elapsed:      run.Elapsed,

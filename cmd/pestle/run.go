@@ -22,6 +22,7 @@ import (
 type runFlags struct {
 	world string
 	seed  string
+	noise uint64
 	set   []string
 	out   string
 	json  bool
@@ -56,7 +57,8 @@ failed, 3 inconclusive, 64 wrong usage. Over several seeds the worst counts:
 			if err != nil {
 				return err
 			}
-			if err := checkWorld(f.world, scenario.Worlds); err != nil {
+			world, err := chooseWorld(f.world, scenario.Worlds)
+			if err != nil {
 				return err
 			}
 			worst := reports.Passed
@@ -65,11 +67,13 @@ failed, 3 inconclusive, 64 wrong usage. Over several seeds the worst counts:
 				if err != nil {
 					return err
 				}
-				outcome, err := runPlan(cmd, plan, f.out, reproduce(args[0], seed, f.set), f.json)
+				result, err := runPlan(cmd, plan, campaign.Options{
+					World: world, Noise: f.noise, Dir: f.out, Command: reproduce(args[0], seed, f),
+				}, f.json)
 				if err != nil {
 					return err
 				}
-				worst = campaign.Worse(worst, outcome)
+				worst = campaign.Worse(worst, result.Outcome)
 				if seed == last || cmd.Context().Err() != nil {
 					return ended(worst)
 				}
@@ -77,8 +81,9 @@ failed, 3 inconclusive, 64 wrong usage. Over several seeds the worst counts:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.world, "world", "", "where to run: process (default: the scenario's first)")
+	flags.StringVar(&f.world, "world", "", "where to run: sim or process (default: the scenario's first)")
 	flags.StringVar(&f.seed, "seed", "1", "seed of the plan, or a range A..B, run in sequence")
+	flags.Uint64Var(&f.noise, "noise", 0, "sim: seed of what the plan leaves open, such as latencies and ties")
 	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario, as path=value; may be repeated")
 	flags.StringVar(&f.out, "out", "", "run directory (default runs/<scenario>-<seed>-<time>)")
 	flags.BoolVar(&f.json, "json", false, "print the verdict as the last line on standard output, as one JSON object")
@@ -101,55 +106,62 @@ func seedRange(text string) (first, last uint64, err error) {
 	return first, last, nil
 }
 
-// checkWorld tells a wrong --world.
-func checkWorld(asked string, offered []string) error {
+// chooseWorld is the world asked for, if the scenario runs there, or its first.
+func chooseWorld(asked string, offered []string) (string, error) {
 	if asked == "" {
-		return nil
+		return offered[0], nil
 	}
 	for _, world := range offered {
 		if world == asked {
-			return nil
+			return asked, nil
 		}
 	}
-	return fmt.Errorf("--world %s: the scenario runs in %s", asked, strings.Join(offered, ", "))
+	return "", fmt.Errorf("--world %s: the scenario runs in %s", asked, strings.Join(offered, ", "))
 }
 
-// reproduce is the command that makes the same plan again.
-func reproduce(scenario string, seed uint64, set []string) string {
-	line := fmt.Sprintf("pestle run %s --seed %d", scenario, seed)
-	for _, s := range set {
+// reproduce is the command that makes the same run again.
+func reproduce(scenario string, seed uint64, f runFlags) string {
+	line := fmt.Sprintf("pestle run %s", scenario)
+	if f.world != "" {
+		line += " --world " + f.world
+	}
+	line += fmt.Sprintf(" --seed %d", seed)
+	if f.noise != 0 {
+		line += fmt.Sprintf(" --noise %d", f.noise)
+	}
+	for _, s := range f.set {
 		line += " --set " + s
 	}
 	return line
 }
 
-// runPlan runs one plan and tells the people and the machines about it.
-func runPlan(cmd *cobra.Command, plan scenarios.Plan, dir, command string, asJSON bool) (reports.Outcome, error) {
+// runPlan runs one plan and tells the people and the machines about it. The
+// run directory is made up where o names none.
+func runPlan(cmd *cobra.Command, plan scenarios.Plan, o campaign.Options, asJSON bool) (campaign.Result, error) {
+	dir := o.Dir
 	if dir == "" {
 		dir = filepath.Join("runs", fmt.Sprintf("%s-%d-%s", plan.Scenario, plan.Seed, time.Now().UTC().Format("20060102-150405.000")))
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return "", harness(fmt.Errorf("find Pestle's own binary: %w", err))
+	var err error
+	if o.Program, err = os.Executable(); err != nil {
+		return campaign.Result{}, harness(fmt.Errorf("find Pestle's own binary: %w", err))
 	}
-	absolute, err := filepath.Abs(dir)
-	if err != nil {
-		return "", harness(fmt.Errorf("resolve %s: %w", dir, err))
+	if o.Dir, err = filepath.Abs(dir); err != nil {
+		return campaign.Result{}, harness(fmt.Errorf("resolve %s: %w", dir, err))
 	}
 	show := newDisplay(cmd.ErrOrStderr())
-	show.line("%s, seed %d, plan %s", plan.Scenario, plan.Seed, plan.Hash()[:16])
-	result, err := campaign.Run(cmd.Context(), plan, campaign.Options{
-		Dir: absolute, Command: command, Program: program, Progress: show.progress,
-	})
+	show.line("%s, seed %d, plan %s, world %s", plan.Scenario, plan.Seed, plan.ShortHash(), o.World)
+	o.Progress = show.progress
+	result, err := campaign.Run(cmd.Context(), plan, o)
 	show.done()
 	if errors.Is(err, campaign.ErrInUse) {
-		return "", err
+		return result, err
 	}
 	if err != nil {
-		return "", harness(err)
+		return result, harness(err)
 	}
 	result.Dir = dir // as the user named it
-	return result.Outcome, tell(cmd, result, asJSON)
+	return result, tell(cmd, result, asJSON)
 }
 
 // tell prints the summary, and the verdict line when wanted.
