@@ -9,6 +9,11 @@ import (
 // stuck client holds few.
 const outputWindow = 64 << 10
 
+// maxUnread is how many bytes may wait for a client to read them before
+// nothing more that it says is listened to: answers must not pile up for one
+// that only talks.
+const maxUnread = 1 << 20
+
 // conn is one client connection.
 type conn struct {
 	id      ConnID
@@ -63,7 +68,7 @@ func (c *Core) received(now Time, ev Event, fx *Effects) {
 // serve acts on the commands that have arrived on a connection.
 func (c *Core) serve(now Time, cn *conn, fx *Effects) {
 	c.touch(cn)
-	for !cn.dead {
+	for !cn.dead && cn.unsent < maxUnread {
 		command, ok := cn.session.Next()
 		if !ok {
 			break
@@ -72,7 +77,7 @@ func (c *Core) serve(now Time, cn *conn, fx *Effects) {
 		c.command(now, cn, command, fx)
 	}
 	if !cn.dead && cn.session.Full() {
-		fx.log(Warn, "connection %d (%s) is closed: it sent too much behind a SUB that is not answered yet", cn.id, cn.remote)
+		fx.log(Warn, "connection %d (%s) is closed: it sends on and on while its SUB waits or answers are not read", cn.id, cn.remote)
 		c.hangUp(cn, fx)
 	}
 }
@@ -176,6 +181,7 @@ func (c *Core) sent(now Time, ev Event) {
 	}
 	cn.progress = now.Mono
 	c.wake(cn.ch)
+	c.resumed = append(c.resumed, cn)
 }
 
 func (c *Core) closed(ev Event) {

@@ -69,7 +69,7 @@ type Core struct {
 	reads    map[uint64]*item      // by token: deliveries that wait for their body
 	awake    []*channel            // may have something to deliver
 	touched  []*conn               // may have output
-	resumed  []*conn               // their SUB was answered: commands behind it may wait
+	resumed  []*conn               // commands may wait behind a SUB that was answered, or output that was read
 	early    []*Request            // came before the node was ready
 
 	deadlines deadlines

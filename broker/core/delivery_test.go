@@ -358,6 +358,32 @@ func TestStuckClient(t *testing.T) {
 	}
 }
 
+// A client that only talks is not listened to for ever.
+func TestClientThatReadsNothing(t *testing.T) {
+	r := newRig(t, Config{FileSize: 64 << 20})
+	p := r.dial()
+	p.publish("t", "a")
+	p.stuck = true
+	for range 10 {
+		for range 20_000 {
+			p.Publish("t", []byte("x"))
+		}
+		r.settle()
+	}
+	unread := r.core.conns[p.id].unsent
+	if unread > 2*maxUnread || p.gone {
+		t.Errorf("%d bytes wait for a client that reads nothing; closed %v", unread, p.gone)
+	}
+	p.Publish("t", make([]byte, 1<<20))
+	for range 6 {
+		p.Publish("t", make([]byte, 1<<20))
+	}
+	r.settle()
+	if !p.gone || !r.logged("it sends on and on") {
+		t.Errorf("it is not closed: %q", r.logs)
+	}
+}
+
 func TestHeartbeats(t *testing.T) {
 	r := newRig(t, Config{})
 	alive, dead := r.consumer("t", "ch", 1), r.consumer("t", "ch", 1)

@@ -192,11 +192,45 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		p.Publish("t", []byte("0123456789"))
 	}
 	r.settle()
+	list := c.deliveries()
+	for _, n := range list[:50] {
+		c.Requeue(n.ID, 0)
+	}
+	for _, n := range list[50:] {
+		c.Finish(n.ID)
+	}
+	r.pass(second)
 	finishAll(c)
 	r.pass(second)
 	part := r.core.groups[0].partitions[0]
 	if r.core.cache.size != 0 || part.log.count() != 0 || len(part.log.chunks) > 1 || len(r.core.channels[1].items) != 0 {
 		t.Errorf("kept: %d bytes, %d messages, %d chunks, %d items", r.core.cache.size, part.log.count(), len(part.log.chunks), len(r.core.channels[1].items))
+	}
+	if ch := part.channels[0]; len(ch.attempts) != 0 || len(ch.due) != 0 || len(ch.finished.spans) != 1 {
+		t.Errorf("kept of the channel: %+v", ch)
+	}
+}
+
+// The last records of a file are covered by a mark, like those before them by
+// the next batch.
+func TestFullFileEndsWithAMark(t *testing.T) {
+	r := newRig(t, Config{FileSize: 4 << 10})
+	for range 50 {
+		r.dial().publish("t", strings.Repeat("x", 100))
+	}
+	var reader journal.Reader
+	files := sortedKeys(r.disk)
+	if len(files) < 4 {
+		t.Fatalf("files: %v", files)
+	}
+	for _, seq := range files[:len(files)-2] {
+		batches, err := reader.Feed(seq, r.disk[seq].cached)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(batches[len(batches)-1].Records); n != 0 {
+			t.Errorf("file %d ends with a batch of %d records", seq, n)
+		}
 	}
 }
 
@@ -347,6 +381,9 @@ func TestTornTailAtEveryByte(t *testing.T) {
 		r.start()
 		if keep > 0 && keep < size-8 && !r.logged("unfinished write") {
 			t.Errorf("%d of %d bytes: no line says what was cut off: %q", keep, size, r.logs)
+		}
+		if rest := r.disk[1].durable[r.core.writer.at:]; len(bytes.Trim(rest, "\x00")) > 0 {
+			t.Fatalf("%d of %d bytes: some stay behind the end and may come to life", keep, size)
 		}
 		got := fmt.Sprint(r.consumer("t", "ch", 10).got())
 		if got != "[acknowledged/1]" && keep < size-4 { // the last bytes are padding, zeros before and after

@@ -43,7 +43,7 @@ func (c *Core) noteDelivery(now Time, it *item) {
 func (c *Core) noteFinished(now Time, it *item) {
 	l := &it.ch.pending
 	l.finished.add(span{it.offset, it.offset + 1})
-	delete(l.attempts, it.offset)
+	delete(l.attempts, it.offset) // that it is finished says all
 	delete(l.due, it.offset)
 	c.noteChange(now, it.ch)
 }

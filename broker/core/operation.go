@@ -63,15 +63,10 @@ func (c *Core) subscribe(now Time, cn *conn, command nsq.Command, fx *Effects) {
 	}, fx)
 }
 
-// begin takes an operation as far as it goes now. Those of one topic are done
-// in the order they came.
+// begin takes an operation as far as it goes now.
 func (c *Core) begin(now Time, op *operation, fx *Effects) {
 	if c.stopping != serving {
 		c.fail(op, stopText, fx)
-		return
-	}
-	if w := c.works[op.topic]; w != nil && len(w.waiting) > 0 {
-		w.waiting = append(w.waiting, op)
 		return
 	}
 	if !c.advance(now, op, fx) {
@@ -90,20 +85,15 @@ func (c *Core) work(topic string) *topicWork {
 }
 
 // workOn looks again at what waits for a topic, after an entry that concerns
-// it was applied.
+// it was applied. Operations that wait for the same thing are done in the
+// order they came, before any that comes later.
 func (c *Core) workOn(now Time, topic string, fx *Effects) {
 	w := c.works[topic]
 	if w == nil {
 		return
 	}
 	c.noteDone(topic, w)
-	for len(w.waiting) > 0 {
-		op := w.waiting[0]
-		if !c.advance(now, op, fx) {
-			break
-		}
-		w.waiting = w.waiting[1:]
-	}
+	w.waiting = slices.DeleteFunc(w.waiting, func(op *operation) bool { return c.advance(now, op, fx) })
 	if w.idle() {
 		delete(c.works, topic)
 	}

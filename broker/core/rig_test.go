@@ -25,6 +25,7 @@ type rig struct {
 	reads   []Effect
 	arrived []Event // what the network has to report
 	noRoom  bool    // FxCreate fails
+	hasty   bool    // reads are carried out before earlier writes
 	badRead func(file uint64, offset int64, data []byte) (failed bool)
 
 	clients map[ConnID]*client
@@ -170,7 +171,7 @@ func (r *rig) work() bool {
 		r.arrived = r.arrived[1:]
 		r.step(ev)
 	case r.talk():
-	case len(r.changes) > 0:
+	case len(r.changes) > 0 && !(r.hasty && len(r.reads) > 0):
 		e := r.changes[0]
 		r.changes = r.changes[1:]
 		r.change(e)

@@ -19,6 +19,9 @@ func (c *Core) health() string {
 // stats is a snapshot between two steps, so that its numbers fit together.
 func (c *Core) stats(topicName, channelName string) *Stats {
 	s := &Stats{Health: c.health(), StartWall: c.startWall}
+	if !c.ready {
+		return s // what was recovered is shown once it is durable
+	}
 	for _, t := range c.meta.topics {
 		if topicName != "" && topicName != t.name {
 			continue

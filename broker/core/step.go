@@ -68,7 +68,7 @@ func (c *Core) settle(now Time, fx *Effects) {
 	c.flushAll(now, fx)
 }
 
-// serveResumed acts on the commands that waited behind a SUB.
+// serveResumed acts on the commands that waited.
 func (c *Core) serveResumed(now Time, fx *Effects) {
 	for len(c.resumed) > 0 {
 		cn := c.resumed[0]
