@@ -188,8 +188,9 @@ func (g *dataGroup) closeChannel(e channelClose) (applied, error) {
 	return applied{partition: p}, nil
 }
 
-// release notes that one channel less needs the message at an offset. Before
-// its first file is gone a journal may speak of messages that no file has.
+// release notes that one channel less needs the message at an offset. During a
+// replay the message may be unknown: its file is gone, and the entries that
+// allowed it to go, like this one, come later in the journal.
 func (g *dataGroup) release(p *partition, offset uint64) {
 	m := p.log.at(offset)
 	if m == nil {
