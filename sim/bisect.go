@@ -51,11 +51,8 @@ func Bisect(a, b Options) (Divergence, error) {
 		return Divergence{}, err
 	}
 	for i := range max(len(inA), len(inB)) {
-		if at := (Divergence{Event: same + uint64(i) + 1, A: inA.at(i), B: inB.at(i)}); at.A != at.B {
-			return at, nil
-		}
-		if inA[i].hash != inB[i].hash {
-			return Divergence{Event: same + uint64(i) + 1, A: inA.at(i), B: inB.at(i)}, nil
+		if x, y := inA.at(i), inB.at(i); x != y {
+			return Divergence{Event: same + uint64(i) + 1, A: x.line, B: y.line}, nil
 		}
 	}
 	return Divergence{}, errors.New("bisect: the runs differ, and did not when they were repeated: each of them is not deterministic")
@@ -86,11 +83,12 @@ type traced struct {
 
 type tracedList []traced
 
-func (l tracedList) at(i int) string {
+// at is the i-th, or the zero value behind the end.
+func (l tracedList) at(i int) traced {
 	if i < len(l) {
-		return l[i].line
+		return l[i]
 	}
-	return ""
+	return traced{}
 }
 
 // stretch runs o and writes down the events behind a checkpoint, up to the
@@ -98,7 +96,9 @@ func (l tracedList) at(i int) string {
 func stretch(o Options, from uint64) (tracedList, error) {
 	var list tracedList
 	o.Sink = nil
-	o.Until.Steps = from + CheckpointEvery
+	if end := from + CheckpointEvery; o.Until.Steps == 0 || o.Until.Steps > end {
+		o.Until.Steps = end
+	}
 	w, err := newWorld(o)
 	if err != nil {
 		return nil, err

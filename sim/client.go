@@ -72,6 +72,7 @@ func (c *client) boot(now int64) {
 // replay writes the history lines that a kill left out.
 func (c *client) replay(now int64, lacking []history.Event) {
 	for _, e := range lacking {
+		c.say(now, c.name, "history "+historyWords(e), 0, 0)
 		c.write(now, e)
 	}
 }

@@ -48,20 +48,23 @@ const (
 	evRestart                  // process A, which ended by itself in epoch B, is started again
 	evProbe                    // a broker A of epoch B answers
 	evReply                    // request A is answered
-	evAsk                      // the drain asks again
 )
 
 // conduct is the run.
 func (w *world) conduct() {
-	w.harness = random.New(w.seed, "harness")
-	w.armed = never
-	w.later(tickEvery, evTick, 0, 0)
+	w.prepare()
 	for _, phase := range []func(){w.boot, w.warmUp, w.chaos, w.drain, w.verify} {
 		if phase(); w.over() {
 			break
 		}
 	}
 	w.enter(history.PhaseEnd)
+}
+
+func (w *world) prepare() {
+	w.harness = random.New(w.seed, "harness")
+	w.armed = never
+	w.later(tickEvery, evTick, 0, 0)
 }
 
 // note writes a history line of the harness.
@@ -92,6 +95,8 @@ func (w *world) happened(now int64, ev schedule.Event) {
 		if p := w.processes[ev.A]; p.epoch == uint32(ev.B) && !p.running {
 			p.start(now)
 		}
+	case evReply:
+		w.requests[ev.A].reply = w.requests[ev.A].coming
 	case evProbe:
 		if p := w.processes[ev.A]; p.epoch == uint32(ev.B) {
 			w.note(history.Event{Ev: history.Note, What: history.NoteReady, Target: p.name})

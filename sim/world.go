@@ -250,6 +250,7 @@ func (w *world) result() Result {
 // request is one call of the harness at a broker.
 type request struct {
 	asked  *core.Request
+	coming *core.Reply // given, and on its way
 	reply  *core.Reply // nil: no answer yet
 	broker *process
 }
@@ -270,7 +271,7 @@ func (w *world) ask(now int64, p *process, r core.Request) int {
 }
 
 func (w *world) replied(now int64, p *process, id core.RequestID, reply *core.Reply) {
-	w.requests[id].reply = reply
+	w.requests[id].coming = reply
 	w.later(now+w.harness.Between(minCallLatency, maxCallLatency), evReply, uint64(id), 0)
 }
 

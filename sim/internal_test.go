@@ -1,0 +1,159 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"pestle/broker/core"
+	"pestle/scenarios"
+	"pestle/sim/disk"
+	"pestle/sim/network"
+)
+
+// small is a plan of one producer and one consumer.
+func small(t *testing.T) scenarios.Plan {
+	t.Helper()
+	scenario, err := scenarios.Load("../scenarios/first-light.yaml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := scenarios.Expand(scenario, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Faults, p.Phases.Quiet = nil, nil
+	p.Workload.Producers, p.Workload.Consumers = p.Workload.Producers[:1], p.Workload.Consumers[:1]
+	return p
+}
+
+// booted is a world after its boot.
+func booted(t *testing.T, p scenarios.Plan) *world {
+	t.Helper()
+	w, err := newWorld(Options{Plan: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.prepare()
+	w.boot()
+	if w.failed != nil {
+		t.Fatal(w.failed)
+	}
+	return w
+}
+
+// A journal that rots on a disk that has no fault in the plan is a failure of
+// the harness: the run says so, and proves nothing.
+func TestRefusalIsAHarnessError(t *testing.T) {
+	w := booted(t, small(t))
+	w.run(w.now()+2*second, func() bool { return w.record.acks > 50 })
+	b := w.brokers[0]
+	b.disk.Inject(disk.Fault{Kind: disk.BitRot, Times: 500})
+	b.end(w.now(), false)
+	b.start(w.now())
+	w.run(w.now()+5*second, func() bool { return false })
+	if w.failed == nil || !strings.HasPrefix(w.failed.Error(), "broker-1 refuses to start: ") {
+		t.Errorf("got %v", w.failed)
+	}
+}
+
+// A request that its broker does not live to answer has no answer.
+func TestRequestToAnEndedBroker(t *testing.T) {
+	w := booted(t, small(t))
+	b := w.brokers[0].process
+	asked := w.ask(w.now(), b, core.Request{Kind: core.ReqStats})
+	b.end(w.now(), false)
+	w.run(w.now()+second, func() bool { return false })
+	if w.requests[asked].reply != nil {
+		t.Error("a broker that had ended answered")
+	}
+	b.start(w.now())
+	w.run(w.now()+second, func() bool { return b.ready })
+	again := w.ask(w.now(), b, core.Request{Kind: core.ReqStats})
+	w.run(w.now()+second, func() bool { return w.requests[again].reply != nil })
+	if w.requests[again].reply == nil {
+		t.Error("its successor did not")
+	}
+}
+
+// What comes to a paused process waits, in its order, and its timers too; its
+// kernel goes on.
+func TestPause(t *testing.T) {
+	w := booted(t, small(t))
+	b, p := w.brokers[0], w.process("producer-1")
+	w.run(w.now()+second, func() bool { return w.record.acks >= 10 })
+	b.paused = true
+	acks, steps := w.record.acks, w.trace.events
+	w.run(w.now()+50*millisecond, func() bool { return false })
+	if w.record.acks > acks+8 || w.trace.events == steps {
+		t.Errorf("a paused broker acknowledged %d messages in 50 ms", w.record.acks-acks)
+	}
+	if len(b.inbox) == 0 {
+		t.Error("nothing waits for it")
+	}
+	id := w.net.Dial(w.now(), p.host, b.host)
+	up := false
+	for range 100 { // its kernel accepts
+		ev, ok := w.queue.Take(w.now() + millisecond)
+		if !ok {
+			continue
+		}
+		if ev.To == networkActor {
+			for _, n := range w.net.Step(ev.At, ev) {
+				up = up || n.Conn == id && n.Kind == network.Connected
+				w.notify(ev.At, []network.Notice{n})
+			}
+			continue
+		}
+		w.dispatch(ev)
+	}
+	if !up {
+		t.Error("a paused broker's kernel did not take a connection")
+	}
+	b.resume(w.now())
+	w.run(w.now()+second, func() bool { return w.record.acks > acks+20 })
+	if w.record.acks <= acks+20 || w.failed != nil {
+		t.Errorf("after the pause %d acks more, %v", w.record.acks-acks, w.failed)
+	}
+}
+
+// A clock that stands still delays what waits for it, and nothing else.
+func TestFrozenClock(t *testing.T) {
+	w := booted(t, small(t))
+	b := w.brokers[0]
+	b.clock.Freeze(w.now())
+	b.rewind(w.now())
+	acks := w.record.acks
+	w.run(w.now()+second, func() bool { return false })
+	if w.record.acks < acks+10 {
+		t.Errorf("%d acks in a second with a frozen clock", w.record.acks-acks)
+	}
+	if _, ok := b.due(); ok {
+		t.Error("a timer is due on a clock that stands still")
+	}
+	b.clock.Thaw(w.now())
+	b.rewind(w.now())
+	if _, ok := b.due(); !ok || b.timerFor == never {
+		t.Error("no timer is set after the thaw")
+	}
+}
+
+// A client that cannot send gives the connection up: reason and time.
+func TestSessionGivesUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		s      session
+		due    int64
+		reason string
+	}{
+		"none":            {session{}, never, ""},
+		"dialling":        {session{conn: 1, dialled: 5, stalled: never}, 5 + dialTimeout, "dial: i/o timeout"},
+		"nothing is read": {session{conn: 1, up: true, heard: 7, stalled: never}, 7 + readTimeout, "read: i/o timeout"},
+		"nothing leaves":  {session{conn: 1, up: true, heard: 7, stalled: 8}, 8 + dialTimeout, "write: i/o timeout"},
+	} {
+		if due := c.s.due(); due != c.due {
+			t.Errorf("%s: due at %d, want %d", name, due, c.due)
+		}
+		if c.due != never && c.s.reason(c.due) != c.reason {
+			t.Errorf("%s: %q, want %q", name, c.s.reason(c.due), c.reason)
+		}
+	}
+}
