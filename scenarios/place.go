@@ -27,8 +27,8 @@ type hold struct {
 //
 // Where drawn times leave no room for all of them, they are packed without
 // gaps instead. Faults of lines with a chance come last and give way: where
-// they find no place they are left out, with those that wait for them. It
-// returns the faults that stay.
+// they find no place they are left out, and with them, in number, those that
+// wait for them. It returns the faults that stay.
 func (s Scenario) place(seed uint64, all []*occurrence, quiet []Quiet) ([]*occurrence, error) {
 	open := outside(quiet, s.phases.chaos)
 	spread := func(o *occurrence, taken []hold) (int64, bool) { return o.moment(seed, open, taken) }
@@ -61,7 +61,7 @@ func (s Scenario) place(seed uint64, all []*occurrence, quiet []Quiet) ([]*occur
 	}
 	var stay []*occurrence
 	for _, o := range all {
-		if !o.left && (o.cause == nil || !o.cause.left) {
+		if !o.left {
 			stay = append(stay, o)
 		}
 	}

@@ -84,6 +84,48 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+func TestSizes(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		bytes int64
+		ok    bool
+	}{
+		{"0", 0, true}, {"1099", 1099, true}, {"1KiB", 1 << 10, true}, {"64KiB", 64 << 10, true}, {"3MiB", 3 << 20, true}, {"1GiB", 1 << 30, true},
+		{"9999999999GiB", 0, false}, // more than 64 bits of bytes
+		{"1KB", 0, false}, {"KiB", 0, false}, {"1.5KiB", 0, false}, {"-1KiB", 0, false}, {"1 KiB", 0, false}, {"", 0, false},
+	} {
+		bytes, ok := parseSize(c.text)
+		if ok != c.ok || ok && bytes != c.bytes {
+			t.Errorf("%q: %d, %v; want %d, %v", c.text, bytes, ok, c.bytes, c.ok)
+		}
+		if ok && formatSize(bytes) != c.text {
+			t.Errorf("%q is written back as %s", c.text, formatSize(bytes))
+		}
+	}
+}
+
+func TestSigned(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		parse func(string) (int64, bool)
+		want  span
+		ok    bool
+	}{
+		{"-2s", parseDuration, span{-2 * second, -2 * second}, true},
+		{"-2s..500ms", parseDuration, span{-2 * second, 500 * millisecond}, true},
+		{"-200ppm..200ppm", parsePPM, span{-200, 200}, true},
+		{"--2s", parseDuration, span{}, false},
+		{"-", parseDuration, span{}, false},
+		{"-200", parsePPM, span{}, false},
+		{"2..-2", parseDuration, span{}, false},
+	} {
+		got, ok := parseSpan(c.text, signed(c.parse))
+		if ok != c.ok || ok && got != c.want {
+			t.Errorf("%q: %v, %v; want %v, %v", c.text, got, ok, c.want, c.ok)
+		}
+	}
+}
+
 func TestSuggestions(t *testing.T) {
 	words := []string{"timeout", "tries", "backoff"}
 	for found, want := range map[string]string{
@@ -100,7 +142,7 @@ func TestSuggestions(t *testing.T) {
 }
 
 func FuzzValues(f *testing.F) {
-	for _, seed := range []string{"300ms..2s", "80/s", "0.5%", "100..1099", "9223372036854775807h", "..", "1..2..3"} {
+	for _, seed := range []string{"300ms..2s", "80/s", "0.5%", "100..1099", "-2s..2s", "64KiB..1MiB", "-200ppm", "9223372036854775807h", "..", "1..2..3"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -108,6 +150,16 @@ func FuzzValues(f *testing.F) {
 			again, ok := parseSpan(formatSpan(s, formatDuration), parseDuration)
 			if !ok || again != s || s.lo < 0 || s.hi < 0 {
 				t.Errorf("%q is %v, written %s, read back %v", text, s, formatSpan(s, formatDuration), again)
+			}
+		}
+		if s, ok := parseSpan(text, signed(parsePPM)); ok {
+			if again, ok := parseSpan(formatSpan(s, formatPPM), signed(parsePPM)); !ok || again != s {
+				t.Errorf("%q is %v, written %s", text, s, formatSpan(s, formatPPM))
+			}
+		}
+		if n, ok := parseSize(text); ok {
+			if again, ok := parseSize(formatSize(n)); !ok || again != n || n < 0 {
+				t.Errorf("%q is %d bytes, written %s", text, n, formatSize(n))
 			}
 		}
 		if n, ok := parsePercent(text); ok && (n < 0 || n > 1009) {
