@@ -20,6 +20,7 @@ type channel struct {
 	ready     heap[*item]      // may be delivered
 	deferred  heap[*item]      // become ready at their eligible time
 	due       deadline         // of the first deferred one
+	retry     deadline         // set: a body could not be read, and nothing is delivered until then
 	inFlight  int64
 	done      int64 // messages finished, also those that the ledger does not say yet
 
@@ -81,6 +82,7 @@ func (c *Core) dropChannels(p *partition) {
 			panic(fmt.Sprintf("core: channel %q is closed under its %d consumers", ch.state.name, len(ch.consumers)))
 		}
 		c.deadlines.cancel(&ch.due)
+		c.deadlines.cancel(&ch.retry)
 		c.deadlines.cancel(&ch.pending.timer)
 		delete(c.channels, id)
 	}
@@ -184,7 +186,7 @@ func (c *Core) deliverAll(now Time, fx *Effects) {
 		ch := c.awake[0]
 		c.awake = c.awake[1:]
 		ch.awake = false
-		for c.stopping == serving && !ch.leaving {
+		for c.stopping == serving && !ch.leaving && !ch.retry.isSet() {
 			cn := ch.nextConsumer()
 			if cn == nil {
 				break

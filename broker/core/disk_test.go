@@ -256,19 +256,28 @@ func TestDamagedBodyIsNotDelivered(t *testing.T) {
 	}
 }
 
+// Nothing overtakes a message that cannot be read: neither what was to follow
+// on the same connection nor what is published meanwhile. (Found by seed 32 of
+// the swarm scenario.)
 func TestFailedReadIsTriedAgain(t *testing.T) {
 	r := newRig(t, Config{})
 	r.dial().publish("t", "a", "b")
 	r.restart()
 	fails := 2
 	r.badRead = func(_ uint64, _ int64, data []byte) bool {
+		if string(data) != "a" {
+			return false
+		}
 		fails--
-		return string(data) == "a" && fails >= 0
+		return fails >= 0
 	}
 	c := r.consumer("t", "ch", 10)
-	c.want("b/1")
+	c.want()
+	r.dial().publish("t", "c")
 	r.pass(readRetry)
-	c.want("a/1")
+	c.want()
+	r.pass(readRetry)
+	c.want("a/1", "b/1", "c/1")
 	if !r.logged("input/output error; trying again in 1 s") {
 		t.Errorf("logs: %q", r.logs)
 	}

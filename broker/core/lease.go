@@ -8,6 +8,7 @@ import (
 )
 
 // readRetry is the wait before a body that could not be read is tried again.
+// Nothing else of the channel is delivered meanwhile: it would overtake.
 const readRetry = 1000 * millisecond
 
 // itemState says where an item is.
@@ -148,9 +149,8 @@ func (c *Core) bodyRead(now Time, ev Event, fx *Effects) {
 	switch {
 	case ev.Failed:
 		fx.log(Error, "read %d bytes at offset %d of journal file %d, message %s: %s; trying again in %d s", m.size, m.where.Offset, m.where.File, it.id(), ev.Text, readRetry/(1000*millisecond))
-		c.undeliver(it)
-		it.eligible = c.logTime(now) + readRetry
-		c.enqueue(now, it)
+		c.takeBackUnsent(cn, 0)
+		c.deadlines.set(&it.ch.retry, now.Mono+readRetry, retryTimer{it.ch})
 	case uint64(len(ev.Data)) != uint64(m.size) || journal.Sum(ev.Data) != m.sum:
 		fx.log(Error, "message %s is damaged at offset %d of journal file %d (%d bytes) and is not delivered; it stays counted: restore the data directory from a copy, or finish without it", it.id(), m.where.Offset, m.where.File, m.size)
 		m.rotten = true
@@ -162,6 +162,11 @@ func (c *Core) bodyRead(now Time, ev Event, fx *Effects) {
 	c.frame(now, cn)
 	c.wake(it.ch)
 }
+
+// retryTimer is due when a channel may try again what it could not read.
+type retryTimer struct{ ch *channel }
+
+func (t retryTimer) expire(c *Core, _ Time, _ *Effects) { c.wake(t.ch) }
 
 // endFlight takes an item out of flight.
 func (c *Core) endFlight(it *item) {
