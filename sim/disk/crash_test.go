@@ -83,7 +83,22 @@ func losePowerAfter(t *testing.T, sequence []int, how policy, key uint64) bool {
 	if d.Crash(PowerLoss); content(d) != after {
 		t.Fatalf("steps %v, policy %d, key %d: %s, and after a second crash %s", sequence, how, key, after, content(d))
 	}
+	if key%4 == 0 {
+		growAgain(t, d)
+	}
 	return true
+}
+
+// growAgain: nothing that a crash took comes to life when a file grows over it.
+func growAgain(t *testing.T, d *Disk) {
+	for _, name := range d.Files() {
+		size, _ := d.Size(name)
+		play(t, d, fmt.Sprintf("write %d %d x", name, size+5000))
+		for _, then := range []string{"kill", fmt.Sprintf("sync %d\npower 0", name)} {
+			play(t, d, then+fmt.Sprintf("\nread %d %d 5001 => .*5000+x", name, size))
+		}
+		play(t, d, fmt.Sprintf("clean %d %d 5001 => .*5000+x", name, size))
+	}
 }
 
 func (m *naive) content() string {
@@ -163,6 +178,23 @@ func TestPowerLossReachesEverything(t *testing.T) {
 				t.Errorf("%s, policy %d: %d states, not %d", test.name, how, len(seen), want)
 			}
 		}
+	}
+}
+
+// TestCutsAreOftenWhole: with many operations pending, a part still keeps
+// everything, or nothing, a quarter of the time each.
+func TestCutsAreOftenWhole(t *testing.T) {
+	all, none := 0, 0
+	for i := range uint64(4000) {
+		switch (lot{policy: paged, key: 1, n: 1000}).cut(partPage, 1, i) {
+		case 0:
+			none++
+		case 1000:
+			all++
+		}
+	}
+	if min(all, none) < 900 || max(all, none) > 1100 {
+		t.Errorf("of 4000 parts %d keep everything and %d nothing", all, none)
 	}
 }
 

@@ -221,7 +221,7 @@ func (m *image) stored() int64 {
 	return n
 }
 
-// nth returns the index of the page that has n stored ones before it.
+// nth returns the index of the stored page that has n others before it.
 func (m *image) nth(n int64) int64 {
 	for i, p := range m.pages {
 		if p == nil {

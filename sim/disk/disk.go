@@ -35,11 +35,11 @@
 //
 // # Crashes
 //
-// Kill keeps every byte that was written: the kernel has it. PowerLoss keeps
-// of the pending operations what the order of one draw leaves: the first few;
-// or each page as it was after one of its writes, or before; or so for each
-// sector; or that with garbage in what a lost write was to change. Whatever
-// the draw:
+// Kill keeps every byte that was written: the kernel has it. PowerLoss draws
+// one of four ways to keep some of what is pending: the first operations and
+// no others; each page as it was after one of its writes, or before them; the
+// same, but for half of the pages sector by sector; or that, with garbage in
+// what a lost write was to change. Whatever the draw:
 //
 //   - a byte that was durable and that no pending write changes stays;
 //   - a sector is as it was after one of the writes to it, or durable; only
@@ -248,9 +248,9 @@ func (d *Disk) Write(name uint64, off int64, p []byte) Outcome {
 	return Outcome{Latency: took}
 }
 
-// Sync makes the writes of a file durable. When it fails, it does so once:
-// what was pending is taken for clean, is read as before and is lost with the
-// power.
+// Sync makes the writes of a file durable. When it fails, that is told once,
+// as Linux does: what was pending is taken for clean, is read as before, and is
+// lost with the power unless it is written again.
 func (d *Disk) Sync(name uint64) Outcome {
 	if d.strikes(Stuck) {
 		return Outcome{Stuck: true}

@@ -2,7 +2,6 @@ package disk
 
 import (
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -91,6 +90,15 @@ func TestOperations(t *testing.T) {
 			power 0
 			read 1 0 3 => ...
 			read 2 0 3 => two`},
+		{"and leaves the others pending", `
+			create 1 8
+			create 2 8
+			write 1 0 one
+			write 2 0 two
+			sync 1
+			power 1
+			read 1 0 3 => one
+			read 2 0 3 => two`},
 		{"an answered create and an answered remove are durable", `
 			create 1 8
 			create 2 8
@@ -131,147 +139,13 @@ func TestCallersBytesStayTheirs(t *testing.T) {
 		read 1 0 4 => mine`)
 }
 
-// TestUnderWay: what a crash finds of an operation that was issued and not
-// completed, over all draws.
-func TestUnderWay(t *testing.T) {
-	const before = `
-		create 1 8192
-		write 1 0 old
-		sync 1
-	`
-	tests := []struct {
-		name, issued string
-		kill, power  []string // all contents that there can be
-	}{
-		{
-			"create", "create 2 8192 &",
-			[]string{"1[old]", "1[old] 2[]", "1[old] 2[.*4096]", "1[old] 2[.*8192]"},
-			[]string{"1[old]", "1[old] 2[]", "1[old] 2[.*4096]", "1[old] 2[.*8192]"},
-		},
-		{
-			"create in the place of another", "create 1 4096 &",
-			[]string{"1[old]", "1[]", "1[.*4096]"},
-			[]string{"1[old]", "1[]", "1[.*4096]"},
-		},
-		{
-			"remove", "remove 1 &",
-			[]string{"1[old]", ""},
-			[]string{"1[old]", ""},
-		},
-		{
-			"write within a page", "write 1 0 new &",
-			[]string{"1[old]", "1[new]"},
-			[]string{"1[old]", "1[new]"}, // garbage aside
-		},
-		{
-			"write over pages", "write 1 4090 n*4200 &",
-			[]string{
-				"1[old]",
-				"1[old+.*4087+nnnnnn]",
-				"1[old+.*4087+n*4102]",
-				"1[old+.*4087+n*4200]",
-			},
-			nil, // see TestPowerLoss
-		},
-		{
-			"sync", "sync 1 &",
-			[]string{"1[old+.*509+new]"},
-			[]string{"1[old]", "1[old+.*509+new]"},
-		},
-		{
-			"a sync that would fail", "inject fsync-error; sync 1 & => sync journal file 1: input/output error",
-			[]string{"1[old+.*509+new]"},
-			[]string{"1[old]", "1[old+.*509+new]"},
-		},
-		{
-			"a create that failed", "inject disk-full; create 2 5 & => create journal file 2 of 5 bytes: no space left on device",
-			[]string{"1[old]"},
-			[]string{"1[old]"},
-		},
+// TestRemovedFilesHaveNothingPending, or memory would fill up with them.
+func TestRemovedFilesHaveNothingPending(t *testing.T) {
+	d := instant(1)
+	play(t, d, "create 1 8\ncreate 2 8\nwrite 1 0 x\nwrite 2 0 x\nremove 1")
+	if loss := d.Crash(PowerLoss); loss.Kept+loss.Dropped != 1 {
+		t.Errorf("pending were %+v", loss)
 	}
-	for _, test := range tests {
-		for how, want := range map[Crash][]string{Kill: test.kill, PowerLoss: test.power} {
-			if want == nil {
-				continue
-			}
-			got := map[string]bool{}
-			for seed := range uint64(400) {
-				d := instant(seed)
-				play(t, d, before)
-				if strings.Contains(test.issued, "sync") {
-					play(t, d, "write 1 512 new")
-				}
-				play(t, d, strings.ReplaceAll(test.issued, "; ", "\n"))
-				if how == Kill {
-					d.Crash(Kill)
-				} else {
-					d.interrupt()
-					l := d.drawLot()
-					l.policy = min(l.policy, torn)
-					d.losePower(l)
-				}
-				got[trimmed(d)] = true
-				d.Create(3, 1) // nothing is under way any more
-				d.Complete()
-			}
-			for _, w := range want {
-				if !got[w] {
-					t.Errorf("%s, crash %d: never leaves %q", test.name, how, w)
-				}
-				delete(got, w)
-			}
-			for g := range got {
-				t.Errorf("%s, crash %d: leaves %q", test.name, how, g)
-			}
-		}
-	}
-}
-
-// trimmed is content without the zeros at the end of file 1.
-func trimmed(d *Disk) string {
-	text := content(d)
-	for _, name := range d.Files() {
-		if p, _ := d.Content(name); name == 1 && len(p) > 0 && p[0] != 0 {
-			text = strings.Replace(text, short(p), short([]byte(strings.TrimRight(string(p), "\x00"))), 1)
-		}
-	}
-	return text
-}
-
-func TestOneChangeAtATime(t *testing.T) {
-	tests := []struct {
-		name string
-		do   func(*Disk)
-	}{
-		{"a change while one is under way", func(d *Disk) { d.Create(1, 1); d.Sync(1) }},
-		{"Complete without a change", func(d *Disk) { d.Complete() }},
-		{"Complete twice", func(d *Disk) { d.Create(1, 1); d.Complete(); d.Complete() }},
-		{"Complete after a crash", func(d *Disk) { d.Create(1, 1); d.Crash(Kill); d.Complete() }},
-		{"Complete of what is stuck", func(d *Disk) { d.Inject(Fault{Kind: Stuck}); d.Create(1, 1); d.Complete() }},
-		{"a fault that is none", func(d *Disk) { d.Inject(Fault{Kind: kinds}) }},
-		{"a chance above one", func(d *Disk) { d.Inject(Fault{Kind: Full, Permille: 1001}) }},
-		{"a slow disk that is not", func(d *Disk) { d.Inject(Fault{Kind: Slow, Factor: 1}) }},
-		{"a factor of another fault", func(d *Disk) { d.Inject(Fault{Kind: Full, Factor: 2}) }},
-		{"stuck for some", func(d *Disk) { d.Inject(Fault{Kind: Stuck, Permille: 500}) }},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("does not panic")
-				}
-			}()
-			test.do(instant(1))
-		})
-	}
-}
-
-// TestReadsBesideChanges: readers see a change when it is issued.
-func TestReadsBesideChanges(t *testing.T) {
-	play(t, instant(1), `
-		create 1 8
-		write 1 0 new &
-		read 1 0 3 => new`)
 }
 
 // TestWriteBack: the kernel writes the oldest back in time, so that memory

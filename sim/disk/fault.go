@@ -13,7 +13,7 @@ const (
 	Full        Kind = iota // creating a file and growing one fail: no space left on device
 	ReadError               // reads fail; the bytes are there
 	ShortWrite              // a write stores a part and fails
-	SyncError               // a sync with something to do fails, once: see Disk.Sync
+	SyncError               // a sync with something to do fails and drops it: see Disk.Sync
 	Slow                    // operations take Factor times as long
 	Stuck                   // operations do not begin; always all of them, until it is healed
 	Lying                   // a sync is done at once and makes nothing durable, nor does one of the directory

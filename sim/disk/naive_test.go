@@ -139,7 +139,7 @@ func (m *naive) objectionTo(d *Disk, how policy, first, last int) string {
 }
 
 func (f *naiveFile) objectionTo(content []byte, how policy, first, last int) string {
-	any := func(holds func(cut int) bool) bool {
+	some := func(holds func(cut int) bool) bool {
 		for cut := first; cut <= last; cut++ {
 			if holds(cut) {
 				return true
@@ -147,7 +147,7 @@ func (f *naiveFile) objectionTo(content []byte, how policy, first, last int) str
 		}
 		return false
 	}
-	if !any(func(cut int) bool { return f.size.at(cut) == len(content) }) {
+	if !some(func(cut int) bool { return f.size.at(cut) == len(content) }) {
 		return fmt.Sprintf("the size %d was never so", len(content))
 	}
 	unit := 1
@@ -159,7 +159,7 @@ func (f *naiveFile) objectionTo(content []byte, how policy, first, last int) str
 		return padded(content, s) == was
 	}
 	for from := 0; from*512 < len(content); from += unit {
-		if any(func(cut int) bool {
+		if some(func(cut int) bool {
 			for s := from; s < from+unit; s++ {
 				if !same(s, cut) {
 					return false

@@ -84,7 +84,7 @@ func do(t *testing.T, d *Disk, words []string) string {
 		}
 		return strings.Join(list, " ")
 	case "inject":
-		d.Inject(fault0(t, args))
+		d.Inject(faultOf(t, args))
 	case "heal":
 		if args[0] == "all" {
 			d.HealAll()
@@ -116,7 +116,7 @@ func describe(out Outcome) string {
 	return "ok"
 }
 
-func fault0(t *testing.T, args []string) Fault {
+func faultOf(t *testing.T, args []string) Fault {
 	f := Fault{Kind: kindOf(t, args[0])}
 	for _, arg := range args[1:] {
 		key, value, _ := strings.Cut(arg, "=")
