@@ -83,6 +83,6 @@ that speaks NSQ's protocol.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(runCommand(), replayCommand(), checkCommand(), planCommand(),
-		brokerCommand(), workloadCommand(), versionCommand())
+		brokerCommand(), workloadCommand(), benchCommand(), versionCommand())
 	return root
 }
