@@ -136,6 +136,7 @@ func TestWrongPlansOfSim(t *testing.T) {
 	p.Target.Knobs = &Knobs{FileSize: 1 << 20, Cache: 1 << 16}
 	p.Network = &Network{Latency: 1, Spread: 2, Asymmetry: 3, SlowerBy: 4}
 	p.Claims = []string{}
+	p.Workload.Producers[0].Only, p.Workload.Producers[1].Only = [][2]uint64{{3, 3}, {5, 9}}, [][2]uint64{}
 	good := string(p.Canonical())
 	if back, err := ParsePlan([]byte(good)); err != nil {
 		t.Fatal(err)
@@ -150,6 +151,10 @@ func TestWrongPlansOfSim(t *testing.T) {
 		{"file size", `"file_size":1048576`, `"file_size":1`, "plan: target: knobs.file_size is 1, allowed is 65536..1073741824"},
 		{"cache", `"cache":65536`, `"cache":0`, "plan: target: knobs.cache is 0, allowed is 1..1073741824"},
 		{"knobs of nsqd", `"durability":"fsync","kind":"pestle"`, `"kind":"nsq"`, "plan: target: disk, plant and knobs are for kind pestle"},
+		{"only, falling", `"only":[[3,3],[5,9]]`, `"only":[[5,9],[3,3]]`, "plan: workload: producer 1: only: range 2 (3..3) is not ascending, behind a gap after the one before it, and within 1..4294967296"},
+		{"only, one range in two", `"only":[[3,3],[5,9]]`, `"only":[[3,3],[4,9]]`, "plan: workload: producer 1: only: range 2 (4..9) is not ascending, behind a gap after the one before it, and within 1..4294967296"},
+		{"only, from 0", `"only":[[3,3],[5,9]]`, `"only":[[0,3],[5,9]]`, "plan: workload: producer 1: only: range 1 (0..3) is not ascending, behind a gap after the one before it, and within 1..4294967296"},
+		{"only, empty range", `"only":[[3,3],[5,9]]`, `"only":[[3,2],[5,9]]`, "plan: workload: producer 1: only: range 1 (3..2) is not ascending, behind a gap after the one before it, and within 1..4294967296"},
 		{"peer", `"peer":"consumer-ordered-1"`, `"peer":"consumer-x-1"`, `plan: fault 1: no process is named "consumer-x-1"; there are broker-1, producer-1, producer-2, consumer-ordered-1, consumer-shared-1, consumer-shared-2`},
 		{"ring", `"side":["broker-1","producer-1",`, `"side":["broker-1",`, "plan: fault 2: side: 5 processes in the ring; there are 6"},
 		{"process", `"process":"broker-1"`, `"process":"broker-2"`, `plan: fault 3: no process is named "broker-2"; there are broker-1, producer-1, producer-2, consumer-ordered-1, consumer-shared-1, consumer-shared-2`},
@@ -277,6 +282,14 @@ func TestTimetableOfSim(t *testing.T) {
 		{Ref: 6, Kind: faults.ClockJump, Target: "broker-1", Offset: -90 * second, For: second, Anchor: at(60)},
 		{Ref: 7, Kind: faults.ClockDrift, Target: "broker-1", Drift: 0, For: second, Anchor: at(70)},
 		{Ref: 8, Kind: faults.Reset, Target: "consumer-shared-1", Anchor: faults.Anchor{After: &faults.Event{Point: "redelivery", Count: 3, Process: "broker-1", Delay: millisecond}}},
+	}
+	p.Workload.Producers[0].Only = [][2]uint64{{1, 1}, {3, 4}, {6, 6}, {8, 8}, {10, 10}, {12, 12}, {14, 14}, {16, 16}, {18, 18}, {20, 20}}
+	p.Workload.Producers[1].Only = [][2]uint64{}
+	for i, want := range []string{"only 1, 3..4, 6, 8, 10, 12, 14, 16, and 2 ranges more\n", "only the last one\n"} {
+		_, line, _ := strings.Cut(p.Timetable(), p.Workload.Producers[i].Name+": ")
+		if !strings.HasSuffix(line[:strings.IndexByte(line, '\n')+1], "open at most; "+want) {
+			t.Errorf("producer %d: %s, want %s", i+1, line, want)
+		}
 	}
 	_, got, _ := strings.Cut(p.Timetable(), "\n\n")
 	got, _, _ = strings.Cut(got, "          producer-1")

@@ -19,11 +19,18 @@ func (p Plan) ProducerConfig(name string) (machines.ProducerConfig, error) {
 		if p.Workload.AtMostOnce {
 			tries = 1
 		}
+		var only machines.Ranges
+		if producer.Only != nil {
+			only = make(machines.Ranges, 0, len(producer.Only))
+		}
+		for _, r := range producer.Only {
+			only = append(only, machines.Range{From: r[0], To: r[1]})
+		}
 		return machines.ProducerConfig{
 			Name: name, Topic: p.Workload.Topic, Tries: tries,
 			Backoff: p.Workload.Backoff, Timeout: p.Workload.Timeout,
 			Interval: producer.Interval, Pending: producer.Pending,
-			MinSize: producer.MinSize, MaxSize: producer.MaxSize, Seed: producer.Seed,
+			MinSize: producer.MinSize, MaxSize: producer.MaxSize, Seed: producer.Seed, Only: only,
 		}, nil
 	}
 	return machines.ProducerConfig{}, fmt.Errorf("plan: there is no producer %q", name)

@@ -20,6 +20,8 @@ const (
 	maxChannels  = 16
 	maxRate      = 10_000  // messages/s of one producer
 	maxPending   = 1000    // open messages of one producer
+	maxOnly      = 10_000  // ranges of counters that one producer sends
+	maxCounter   = 1 << 32 // of a message: more than the longest run at the highest rate sends
 	maxPayload   = 900_000 // bytes: with the envelope around it under NSQ's default --max-msg-size of 1 MiB
 	maxInFlight  = 2500    // NSQ's default --max-rdy-count
 	maxTries     = 100

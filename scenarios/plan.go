@@ -81,6 +81,11 @@ type Producer struct {
 	MinSize  int    `json:"min_size"` // payload characters
 	MaxSize  int    `json:"max_size"`
 	Seed     uint64 `json:"seed"` // of the payloads
+	// Only lists the counters sent as ranges, first and last, ascending. The
+	// others have their turn and nothing is sent, so that a message keeps its
+	// counter and time while its neighbours are left out. Absent: all are sent;
+	// empty: none but the last one of the drain.
+	Only [][2]uint64 `json:"only,omitzero"`
 }
 
 // Consumer is one consumer process.

@@ -65,7 +65,11 @@ func (p Plan) writeParts(b *strings.Builder) {
 	}
 	w := p.Workload
 	for _, x := range w.Producers {
-		fmt.Fprintf(b, "          %s: a message to %s every %s, %d..%d bytes, %d open at most\n", x.Name, w.Topic, formatDuration(x.Interval), x.MinSize, x.MaxSize, x.Pending)
+		fmt.Fprintf(b, "          %s: a message to %s every %s, %d..%d bytes, %d open at most", x.Name, w.Topic, formatDuration(x.Interval), x.MinSize, x.MaxSize, x.Pending)
+		if x.Only != nil {
+			fmt.Fprintf(b, "; only %s", ranges(x.Only))
+		}
+		b.WriteByte('\n')
 	}
 	for _, x := range w.Consumers {
 		fmt.Fprintf(b, "          %s: %d in flight", x.Name, x.InFlight)
@@ -80,6 +84,27 @@ func (p Plan) writeParts(b *strings.Builder) {
 	ph := p.Phases
 	fmt.Fprintf(b, "phases    warm-up %d acks within %s, chaos %s, drain within %s\n",
 		ph.WarmUpAcks, formatDuration(ph.WarmUpWithin), formatDuration(ph.Chaos), formatDuration(ph.DrainWithin))
+}
+
+// ranges lists counters, the first few ranges of them.
+func ranges(only [][2]uint64) string {
+	const shown = 8
+	var parts []string
+	for i, r := range only {
+		if i == shown {
+			parts = append(parts, fmt.Sprintf("and %d ranges more", len(only)-shown))
+			break
+		}
+		if r[0] == r[1] {
+			parts = append(parts, fmt.Sprint(r[0]))
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%d..%d", r[0], r[1]))
+	}
+	if len(parts) == 0 {
+		return "the last one"
+	}
+	return strings.Join(parts, ", ")
 }
 
 func writeQuiet(b *strings.Builder, q Quiet) {

@@ -197,12 +197,31 @@ func (p Producer) validate(n int) error {
 	if want := producerName(n); p.Name != want {
 		return fmt.Errorf("name is %q, not %s", p.Name, want)
 	}
+	if err := validOnly(p.Only); err != nil {
+		return err
+	}
 	return firstError(
 		inRange("interval", p.Interval, second/maxRate, second),
 		inRange("pending", int64(p.Pending), 1, maxPending),
 		inRange("min_size", int64(p.MinSize), 1, maxPayload),
 		inRange("max_size", int64(p.MaxSize), int64(p.MinSize), maxPayload),
 	)
+}
+
+// validOnly holds the ranges of counters to one form: ascending, and none that
+// could be one with its neighbour.
+func validOnly(only [][2]uint64) error {
+	if len(only) > maxOnly {
+		return fmt.Errorf("only: %d ranges; there may be %d", len(only), maxOnly)
+	}
+	least := uint64(1)
+	for i, r := range only {
+		if r[0] < least || r[1] < r[0] || r[1] > maxCounter {
+			return fmt.Errorf("only: range %d (%d..%d) is not ascending, behind a gap after the one before it, and within 1..%d", i+1, r[0], r[1], uint64(maxCounter))
+		}
+		least = r[1] + 2
+	}
+	return nil
 }
 
 func (c Consumer) validate() error {

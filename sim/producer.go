@@ -48,7 +48,7 @@ func newProducer(w *world, p *process, name string) (*client, error) {
 			if err != nil {
 				return nil, fmt.Errorf("state of %s: %w", name, err)
 			}
-			state, err := workload.ReplayProducer(number, lines)
+			state, err := workload.ReplayProducer(number, config.Only, lines)
 			if err != nil {
 				return nil, fmt.Errorf("state of %s: %w", name, err)
 			}

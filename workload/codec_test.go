@@ -167,7 +167,7 @@ func TestProducerState(t *testing.T) {
 		lines, err := ParseProducerLines([]byte(c.file))
 		var got ProducerState
 		if err == nil {
-			got, err = ReplayProducer(1, lines)
+			got, err = ReplayProducer(1, nil, lines)
 		}
 		if c.err != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), c.err) {
@@ -177,6 +177,36 @@ func TestProducerState(t *testing.T) {
 		}
 		if err != nil || got.Highest != c.want.Highest || !slices.Equal(got.Acked, c.want.Acked) || !slices.Equal(got.Open, c.want.Open) {
 			t.Errorf("%s: got %+v, %v, want %+v", name, got, err, c.want)
+		}
+	}
+}
+
+// A producer that leaves counters out attempts each that it is to send; behind
+// the last of them there is only the sentinel.
+func TestProducerStateWithCountersLeftOut(t *testing.T) {
+	only := Ranges{{2, 3}, {7, 7}}
+	for _, c := range []struct {
+		attempts []uint64
+		err      string
+	}{
+		{[]uint64{2, 3, 7, 8, 9}, ""},
+		{[]uint64{2, 3, 4}, ""}, // a sentinel while 7 was still to come
+		{[]uint64{1}, ""},       // or at once
+		{[]uint64{3}, "line 1: attempt of producer-1-3, but the counter before it was 0"},
+		{[]uint64{2, 7}, "line 2: attempt of producer-1-7, but the counter before it was 2"},
+		{[]uint64{2, 3, 7, 9}, "line 4: attempt of producer-1-9, but the counter before it was 7"},
+		{[]uint64{2, 3, 3, 2}, ""}, // further tries
+	} {
+		var lines []ProducerLine
+		for _, counter := range c.attempts {
+			lines = append(lines, ProducerLine{ID: ID{1, counter}})
+		}
+		got := ""
+		if _, err := ReplayProducer(1, only, lines); err != nil {
+			got = err.Error()
+		}
+		if got != c.err {
+			t.Errorf("attempts %d: %q, want %q", c.attempts, got, c.err)
 		}
 	}
 }
@@ -252,7 +282,7 @@ func FuzzStateLines(f *testing.F) {
 			if !bytes.Equal(back, file[:WholeLines(file)]) {
 				t.Fatalf("%q reads as %v", file, lines)
 			}
-			if _, err := ReplayProducer(1, lines); err == nil && len(lines) > 0 && lines[0].Ack {
+			if _, err := ReplayProducer(1, nil, lines); err == nil && len(lines) > 0 && lines[0].Ack {
 				t.Fatalf("%q: an ack came first", file)
 			}
 		}

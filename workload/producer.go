@@ -23,6 +23,7 @@ type ProducerConfig struct {
 	MinSize  int   // payload characters, 0 to MaxSize
 	MaxSize  int   // up to MaxPayload
 	Seed     uint64
+	Only     Ranges // counters it sends, ascending; the others have their turn and nothing is sent; nil: all
 }
 
 // Resume is what an incarnation takes over from the ones before.
@@ -117,6 +118,7 @@ func (p *Producer) Step(now int64, e Event, fx *Effects) {
 	case EvStart:
 		p.pen.note(now, history.NoteStarted, history.Event{Try: p.resume.Incarnation}, fx)
 		p.nextStart = now
+		p.skip()
 	case EvAck, EvFail, EvUnknown:
 		p.outcome(now, e, fx)
 	case EvConnected:
@@ -172,6 +174,7 @@ func (p *Producer) advance(now int64, fx *Effects) {
 		if p.nextStart += p.cfg.Interval; p.nextStart <= now {
 			p.nextStart = now + p.cfg.Interval
 		}
+		p.skip()
 	}
 	if p.phase == draining && len(p.open) == 0 {
 		p.phase, p.pause, p.sentinel = sealing, p.cfg.Backoff, now

@@ -58,6 +58,59 @@ func TestProducer(t *testing.T) {
   history attempt producer-1-3 try 1
   send producer-1-3 try 1 by 1600
 `},
+		"a message that is left out has its turn, and nothing is sent": {change: func(c *ProducerConfig) { c.Only = Ranges{{2, 2}, {5, 6}} }, script: `
+1000 start
+  history started try 1
+1100 timer
+  state producer-1-2, attempt
+  history attempt producer-1-2 try 1
+  send producer-1-2 try 1 by 1500
+1101 ack 2 try 1
+  state producer-1-2, ack
+  history ack producer-1-2 try 1
+1399 timer
+  history tick
+1400 timer
+  state producer-1-5, attempt
+  history attempt producer-1-5 try 1
+  send producer-1-5 try 1 by 1800
+1401 ack 5 try 1
+  state producer-1-5, ack
+  history ack producer-1-5 try 1
+1500 timer
+  state producer-1-6, attempt
+  history attempt producer-1-6 try 1
+  send producer-1-6 try 1 by 1900
+1501 ack 6 try 1
+  state producer-1-6, ack
+  history ack producer-1-6 try 1
+1600 timer
+1700 timer
+1701 timer
+  history tick
+1800 drain
+  state producer-1-7, attempt
+  history attempt producer-1-7 try 1
+  send producer-1-7 try 1 by 2200
+`},
+		"what is left out after a kill counts its turns from the restart": {change: func(c *ProducerConfig) { c.Only = Ranges{{2, 2}, {5, 5}} }, resume: Resume{Highest: 2}, script: `
+1000 start
+  history started try 1
+1199 timer
+1200 timer
+  state producer-1-5, attempt
+  history attempt producer-1-5 try 1
+  send producer-1-5 try 1 by 1600
+`},
+		"none but the last is sent": {change: func(c *ProducerConfig) { c.Only = Ranges{} }, script: `
+1000 start
+  history started try 1
+1100 timer
+1150 drain
+  state producer-1-1, attempt
+  history attempt producer-1-1 try 1
+  send producer-1-1 try 1 by 1550
+`},
 		"what Pending keeps from starting is not made up for": {script: `
 1000 start
   history started try 1

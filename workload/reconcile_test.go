@@ -84,7 +84,7 @@ func reconcileProducer(t *testing.T, d *disk) Resume {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := ReplayProducer(1, lines)
+	state, err := ReplayProducer(1, nil, lines)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,25 +119,30 @@ type ProducerState struct {
 	Open    []ID   // attempted and not acked, in order
 }
 
-// ReplayProducer sums up the state lines of producer n. Lines that such a
+// ReplayProducer sums up the state lines of producer n, which sends the counters
+// of only, or all of them when that is nil. Lines that such a
 // producer cannot have written are an error that names the line.
-func ReplayProducer(n int, lines []ProducerLine) (ProducerState, error) {
+func ReplayProducer(n int, only Ranges, lines []ProducerLine) (ProducerState, error) {
 	var s ProducerState
 	for i, l := range lines {
-		if err := s.add(n, l); err != nil {
+		if err := s.add(n, only, l); err != nil {
 			return ProducerState{}, fmt.Errorf("line %d: %w", i+1, err)
 		}
 	}
 	return s, nil
 }
 
-func (s *ProducerState) add(n int, l ProducerLine) error {
+func (s *ProducerState) add(n int, only Ranges, l ProducerLine) error {
 	c := l.ID.Counter
+	next, some := only.following(s.Highest)
+	if !some {
+		next = s.Highest + 1 // a sentinel
+	}
 	at, open := slices.BinarySearchFunc(s.Open, l.ID, ID.Compare)
 	switch {
 	case l.ID.Producer != n:
 		return fmt.Errorf("%s is not of producer-%d, whose file this is", l.ID, n)
-	case c == s.Highest+1 && !l.Ack:
+	case c > s.Highest && c <= next && !l.Ack:
 		s.Highest = c
 		s.Open = append(s.Open, l.ID)
 	case open && l.Ack:

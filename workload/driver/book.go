@@ -82,7 +82,7 @@ func openProducer(dir string, config workload.ProducerConfig) (*book, workload.R
 		if err != nil {
 			return nil, err
 		}
-		if state, err = workload.ReplayProducer(number, lines); err != nil {
+		if state, err = workload.ReplayProducer(number, config.Only, lines); err != nil {
 			return nil, err
 		}
 		return workload.MissingFromProducer(config, lines, events)
