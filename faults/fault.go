@@ -68,6 +68,10 @@ type Fault struct {
 	Anchor Anchor `json:"anchor"` //
 	For    int64  `json:"for"`    // until it is healed; what that means stands in Spec.ForIs
 
+	// Maybe says that the scenario leaves the fault to chance: no verdict has
+	// to rest on it.
+	Maybe bool `json:"maybe,omitempty"`
+
 	Rate           int64 `json:"rate,omitempty"`             // permille of operations or packets
 	Count          int64 `json:"count,omitempty"`            // operations that fail, bits that turn
 	Delay          int64 `json:"delay,omitempty"`            // of every packet

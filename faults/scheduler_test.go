@@ -79,15 +79,15 @@ func TestScheduler(t *testing.T) {
 			faults: []Fault{at(9000, Kill, "broker-1", 600), at(9000, Kill, "producer-1", 601)},
 			steps: []step{
 				{9000, "due", "1"}, // 9000 + 600 + the margin of 400 is 10000
-				{9000, "next", "15000"}, {14999, "due", ""}, {15000, "due", "2"},
+				{9000, "next", "15020"}, {15019, "due", ""}, {15020, "due", "2"}, // clear of the window
 			},
 		},
 		{
 			name:   "so does one that became due inside a window",
 			faults: []Fault{after(Event{Acks: 2}, Kill, "broker-1", 100)},
 			steps: []step{
-				{9000, "acks 1", ""}, {11_000, "acks 1", ""}, {11_000, "next", "15000"}, {11_000, "due", ""},
-				{15_000, "due", "1"},
+				{9000, "acks 1", ""}, {11_000, "acks 1", ""}, {11_000, "next", "15020"}, {11_000, "due", ""},
+				{15_020, "due", "1"},
 			},
 		},
 		{

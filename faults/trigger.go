@@ -16,6 +16,11 @@ const Settle = second
 // the other side of a quiet window.
 const Margin = 400 * millisecond
 
+// Clearance is how long after a quiet window a fault can begin at the earliest.
+// Worlds look at the clock in steps, and one that finds the end of the window
+// and a fault in the same step must not spoil the window.
+const Clearance = 20 * millisecond
+
 // Never stands for a moment that did not come.
 const Never = int64(-1)
 
@@ -228,8 +233,8 @@ func endsProcess(k Kind) bool { return k == Kill || k == Stop || k == PowerLoss 
 // Margin before the next quiet window and the end of chaos.
 func (s *Scheduler) room(t int64, f Fault) (int64, bool) {
 	for _, w := range s.quiet {
-		if t < w.To && t+f.For+Margin > w.From {
-			t = w.To
+		if t < w.To+Clearance && t+f.For+Margin > w.From {
+			t = w.To + Clearance
 		}
 	}
 	return t, t+f.For+Margin <= s.chaos

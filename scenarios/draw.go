@@ -36,7 +36,7 @@ func (s Scenario) draw(seed uint64) []*occurrence {
 		times := between(stream(seed, key, "times"), line.times)
 		for nth := range int(times) {
 			o := &occurrence{line: i, nth: nth, of: int(times), key: slices.Concat(key, []string{strconv.Itoa(nth)})}
-			o.fault.Kind = faults.Kind(line.kind)
+			o.fault.Kind, o.fault.Maybe = faults.Kind(line.kind), s.leftToChance(line)
 			o.fault.For = duration(stream(seed, o.key, "for"), line.length)
 			line.drawParameters(seed, o)
 			all = append(all, o)
@@ -80,6 +80,17 @@ func (s Scenario) on(seed uint64, i int) bool {
 		}
 	}
 	panic("scenarios: no fault is named " + line.after.fault)
+}
+
+// leftToChance tells whether some seeds do not have the line: it has a chance,
+// or what it waits for has one.
+func (s Scenario) leftToChance(line faultLine) bool {
+	if line.chance < 1000 {
+		return true
+	}
+	return line.after != nil && line.after.fault != "" && slices.ContainsFunc(s.faults, func(cause faultLine) bool {
+		return cause.name == line.after.fault && cause.chance < 1000
+	})
 }
 
 func (f faultLine) drawParameters(seed uint64, o *occurrence) {

@@ -34,7 +34,7 @@ faults:
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "a84d772d0013a1a84a38c0a42c46f78d64d425c3bf416563143c82eaa1cc88d8"
+	const want = "79a11a6ce2177bf18b27878bdb8cf8cce3a685d2a52050cc45d03cbe0143c502"
 	p := expand(t, s, 1)
 	if got := p.Hash(); got != want {
 		t.Errorf("hash of every-draw, seed 1\n got %s\nwant %s\n%s", got, want, p.Timetable())
@@ -73,6 +73,7 @@ func TestChances(t *testing.T) {
 	s, err := Parse("s.yaml", []byte(smallest+`faults:
   - {name: a, kind: kill, target: broker, for: 1s, chance: 40%}
   - {kind: pause, target: producer, for: 1s, chance: 50%, after: {fault: a}}
+  - {kind: stop, target: producer, for: 1s, after: {fault: a}}
   - {kind: stop, target: consumer, for: 1s, chance: 0%}
   - {kind: kill, target: consumer, for: 1s}
 `), nil)
@@ -85,6 +86,9 @@ func TestChances(t *testing.T) {
 		for _, f := range p.Faults {
 			name := string(f.Kind) + " " + f.Target
 			count[name]++
+			if sure := name == "kill consumer-all-1"; f.Maybe == sure {
+				t.Errorf("seed %d: %s: maybe %v", seed, name, f.Maybe)
+			}
 			if after := f.Anchor.After; after != nil && p.Faults[after.Fault-1].Kind != faults.Kill {
 				t.Errorf("seed %d: fault %d waits for fault %d", seed, f.Ref, after.Fault)
 			}
@@ -96,6 +100,7 @@ func TestChances(t *testing.T) {
 	}{
 		{"kill broker-1", 350, 450},
 		{"pause producer-1", 160, 240}, // its own chance, and that of its cause
+		{"stop producer-1", 350, 450},
 		{"stop consumer-all-1", 0, 0},
 		{"kill consumer-all-1", 1000, 1000},
 	} {

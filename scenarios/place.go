@@ -95,13 +95,13 @@ func (o *occurrence) put(at int64, taken []hold) []hold {
 	return taken
 }
 
-// outside returns the stretches of chaos outside the quiet windows.
+// outside returns the stretches of chaos in which a fault can be.
 func outside(quiet []Quiet, chaos int64) []faults.Window {
 	var open []faults.Window
 	from := int64(0)
 	for _, q := range quiet {
 		open = append(open, faults.Window{From: from, To: q.From})
-		from = q.To
+		from = q.To + faults.Clearance
 	}
 	return append(open, faults.Window{From: from, To: chaos})
 }
