@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,11 +19,12 @@ import (
 
 // replayFlags are what `replay` takes.
 type replayFlags struct {
-	times int
-	until string
-	log   string
-	out   string
-	json  bool
+	times   int
+	until   string
+	log     string
+	message string
+	out     string
+	json    bool
 }
 
 func replayCommand() *cobra.Command {
@@ -39,6 +41,7 @@ interleave twice alike: with --times the line at the end tells in how many of
 the runs it failed.`,
 		Example: `  pestle replay runs/first-light-7
   pestle replay runs/first-light-7 --until 12.5s --log debug
+  pestle replay runs/first-light-7 --message producer-1-42
   pestle replay runs/first-light-7 --times 10`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return replay(cmd, args[0], f) },
@@ -47,6 +50,7 @@ the runs it failed.`,
 	flags.IntVar(&f.times, "times", 1, "how often to run it")
 	flags.StringVar(&f.until, "until", "", "sim: stop at this virtual time (12.5s), or after this many events (5000)")
 	flags.StringVar(&f.log, "log", "", "sim: debug prints every event and effect on standard output")
+	flags.StringVar(&f.message, "message", "", "sim: print the life of this message through client, network, journal and delivery")
 	flags.StringVar(&f.out, "out", "", "run directory (default runs/<scenario>-<seed>-<time>)")
 	flags.BoolVar(&f.json, "json", false, "print the verdict as the last line on standard output, as one JSON object")
 	return cmd
@@ -61,6 +65,8 @@ func replay(cmd *cobra.Command, run string, f replayFlags) error {
 		return fmt.Errorf("--times %d: want at least 1", f.times)
 	case f.out != "" && f.times > 1:
 		return fmt.Errorf("--out names the directory of one run; with --times leave it out")
+	case f.message != "" && f.times > 1:
+		return fmt.Errorf("--message prints one run; leave --times out")
 	case f.log != "" && f.log != "debug":
 		return fmt.Errorf("--log %s: want debug, or leave it out", f.log)
 	}
@@ -72,15 +78,13 @@ func replay(cmd *cobra.Command, run string, f replayFlags) error {
 	if err != nil {
 		return err
 	}
-	if recorded.World != campaign.WorldSim && (f.until != "" || f.log != "") {
-		return fmt.Errorf("--until and --log look into a simulated run; %s ran in the world %s", run, recorded.World)
+	if recorded.World != campaign.WorldSim && (f.until != "" || f.log != "" || f.message != "") {
+		return fmt.Errorf("--until, --log and --message look into a simulated run; %s ran in the world %s", run, recorded.World)
 	}
 	o := campaign.Options{
 		World: recorded.World, Noise: recorded.Noise, Dir: f.out, Command: "pestle replay " + run, Until: until,
 	}
-	if f.log != "" {
-		o.Log = func(line string) { fmt.Fprintln(cmd.OutOrStdout(), line) }
-	}
+	o.Log = lookInside(cmd.OutOrStdout(), f)
 	worst, failed, n := reports.Passed, 0, 0
 	for n < f.times && cmd.Context().Err() == nil {
 		result, err := runPlan(cmd, plan, o, f.json)
@@ -100,6 +104,23 @@ func replay(cmd *cobra.Command, run string, f replayFlags) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d runs failed\n", failed, n)
 	}
 	return ended(worst)
+}
+
+// lookInside prints what --log or --message ask for; nil when they are not
+// given.
+func lookInside(out io.Writer, f replayFlags) func(string) {
+	switch {
+	case f.message != "":
+		story := sim.NewStory(f.message)
+		return func(line string) {
+			if story.Line(line) {
+				fmt.Fprintln(out, line)
+			}
+		}
+	case f.log != "":
+		return func(line string) { fmt.Fprintln(out, line) }
+	}
+	return nil
 }
 
 // sameTrace tells a simulated run that was not repeated bit for bit.
