@@ -150,9 +150,14 @@ func (c *Core) setDue(ch *channel) {
 }
 
 // expire is called when the first deferred message is due.
-func (ch *channel) expire(c *Core, now Time, _ *Effects) {
+func (ch *channel) expire(c *Core, now Time, fx *Effects) {
 	for ch.deferred.len() > 0 && ch.deferred.top().eligible <= c.logTime(now) {
 		it := ch.deferred.pop()
+		if it.eligible == it.message().due {
+			fx.point(PointDeferralDue)
+		} else {
+			fx.point(PointRequeueDue)
+		}
 		it.state = itemReady
 		ch.ready.push(it)
 	}

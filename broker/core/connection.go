@@ -167,7 +167,7 @@ func (c *Core) hangUp(cn *conn, fx *Effects) {
 	}
 	cn.dead = true
 	fx.add(Effect{Kind: FxClose, Conn: cn.id})
-	c.leave(cn)
+	c.leave(cn, fx)
 }
 
 func (c *Core) sent(now Time, ev Event) {
@@ -184,23 +184,26 @@ func (c *Core) sent(now Time, ev Event) {
 	c.resumed = append(c.resumed, cn)
 }
 
-func (c *Core) closed(ev Event) {
+func (c *Core) closed(ev Event, fx *Effects) {
 	cn := c.conns[ev.Conn]
 	if cn == nil {
 		return
 	}
 	if !cn.dead {
 		cn.dead = true
-		c.leave(cn)
+		c.leave(cn, fx)
 	}
 	delete(c.conns, ev.Conn)
 }
 
 // leave takes a connection off its channel and gives back what it held.
-func (c *Core) leave(cn *conn) {
+func (c *Core) leave(cn *conn, fx *Effects) {
 	c.deadlines.cancel(&cn.timer)
 	if cn.ch == nil {
 		return
+	}
+	if cn.inFlight > 0 {
+		fx.point(PointConsumerLost)
 	}
 	ch := cn.ch
 	ch.removeConsumer(cn)

@@ -88,10 +88,13 @@ type Effect struct {
 }
 
 // Effects collects what one or more Steps want done. Drivers reuse it.
-type Effects struct{ List []Effect }
+type Effects struct {
+	List   []Effect
+	Points []Point // passed, in order; for who wants to know, there is nothing to carry out
+}
 
-// Reset empties the list and keeps its memory.
-func (fx *Effects) Reset() { fx.List = fx.List[:0] }
+// Reset empties the lists and keeps their memory.
+func (fx *Effects) Reset() { fx.List, fx.Points = fx.List[:0], fx.Points[:0] }
 
 func (fx *Effects) add(e Effect) { fx.List = append(fx.List, e) }
 

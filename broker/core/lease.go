@@ -78,7 +78,7 @@ func (c *Core) deliver(now Time, it *item, cn *conn, fx *Effects) {
 		c.reads[it.reading] = it
 		fx.add(Effect{Kind: FxRead, File: m.where.File, Offset: m.where.Offset, N: int64(m.size), Token: it.reading})
 	}
-	c.frame(now, cn)
+	c.frame(now, cn, fx)
 }
 
 // hold puts an item at the end of the connection's list.
@@ -109,11 +109,16 @@ func (cn *conn) release(it *item) {
 // frame hands the first messages of the outbox to the session, as far as
 // their bodies are there: one that is being read holds up those behind it, or
 // they would overtake it.
-func (c *Core) frame(now Time, cn *conn) {
+func (c *Core) frame(now Time, cn *conn, fx *Effects) {
 	n := 0
 	for _, it := range cn.outbox {
 		if it.body == nil {
 			break
+		}
+		if it.attempts == 1 {
+			fx.point(PointDelivery)
+		} else {
+			fx.point(PointRedelivery)
 		}
 		m := it.message()
 		cn.session.Message(m.log, it.attempts, it.id(), it.body)
@@ -157,9 +162,10 @@ func (c *Core) bodyRead(now Time, ev Event, fx *Effects) {
 		c.undeliver(it)
 		delete(it.ch.items, it.offset)
 	default:
+		fx.point(PointReadBack)
 		it.body = append([]byte(nil), ev.Data...)
 	}
-	c.frame(now, cn)
+	c.frame(now, cn, fx)
 	c.wake(it.ch)
 }
 
@@ -230,7 +236,8 @@ func (c *Core) makeReady(it *item) {
 
 // expire is called when the lease runs out. The holder may still finish the
 // message as long as nobody else gets it.
-func (it *item) expire(c *Core, now Time, _ *Effects) {
+func (it *item) expire(c *Core, now Time, fx *Effects) {
+	fx.point(PointLeaseExpired)
 	c.endFlight(it)
 	it.ch.timeouts++
 	it.eligible = c.logTime(now)

@@ -159,7 +159,7 @@ func (c *Core) advance(now Time, op *operation, fx *Effects) (over bool) {
 // and the operation over.
 func (c *Core) propose(op *operation, p proposal, fx *Effects) bool {
 	if why, ok := c.replicator.Admits(len(p.payload)); !ok {
-		c.fail(op, why, fx)
+		c.refuse(op, why, fx)
 		return false
 	}
 	c.replicator.Propose(p)
@@ -328,27 +328,38 @@ func (c *Core) proposalRefused(o outcome, fx *Effects) {
 	if o.kind == kindPublish {
 		op := c.claims[o.ticket]
 		delete(c.claims, o.ticket)
-		c.fail(op, o.refused, fx)
+		c.refuse(op, o.refused, fx)
 		return
 	}
 	// An entry that makes something: whoever waits for that topic asks again.
 	for _, name := range sortedKeys(c.works) {
-		c.failWork(name, o.refused, fx)
+		for _, op := range c.takeWaiting(name) {
+			c.refuse(op, o.refused, fx)
+		}
 	}
 }
 
-// failWork gives up on what waits for a topic. What was proposed for it may
-// still come, and does no harm then.
-func (c *Core) failWork(topic, why string, fx *Effects) {
+// refuse answers an operation for which the journal has no room.
+func (c *Core) refuse(op *operation, why string, fx *Effects) {
+	if op.kind == opPublish {
+		fx.point(PointPublishRefusedFull)
+	}
+	c.fail(op, why, fx)
+}
+
+// takeWaiting gives up on what waits for a topic, for the caller to answer it.
+// What was proposed for it may still come, and does no harm then.
+func (c *Core) takeWaiting(topic string) []*operation {
 	w := c.works[topic]
 	delete(c.works, topic)
-	for _, op := range w.waiting {
-		c.fail(op, why, fx)
-	}
+	return w.waiting
 }
 
 // succeed answers an operation that is done.
 func (c *Core) succeed(op *operation, fx *Effects) {
+	if op.kind == opPublish {
+		fx.point(PointAck)
+	}
 	if op.http {
 		c.reply(op.request, "", "", fx)
 		return

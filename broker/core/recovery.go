@@ -148,7 +148,11 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 	c.logBase = tail.LogTime + max(0, now.Wall-tail.WallTime)
 	w.at, w.durable = tail.End.Offset, tail.RewriteAt
 	if tail.Torn > 0 {
+		fx.point(PointRecoveryTornTail)
 		fx.log(Warn, "journal file %d: %d bytes of an unfinished write behind offset %d are cut off; nothing in them was acknowledged", tail.End.File, tail.Torn, tail.End.Offset)
+	}
+	if len(tail.Rewrite) > 0 {
+		fx.point(PointRecoveryRewrite)
 	}
 	if rewrite := append(tail.Rewrite[:len(tail.Rewrite):len(tail.Rewrite)], make([]byte, tail.Torn)...); len(rewrite) > 0 {
 		fx.add(Effect{Kind: FxWrite, File: tail.End.File, Offset: tail.RewriteAt.Offset, Data: rewrite})

@@ -36,6 +36,7 @@ type rig struct {
 	logs    []string
 	exited  string
 	stopped bool
+	points  [PointCount]int
 	trace   uint64 // hash of every effect
 	effects int
 }
@@ -104,6 +105,9 @@ func (r *rig) step(ev Event) {
 }
 
 func (r *rig) collect() {
+	for _, p := range r.fx.Points {
+		r.points[p]++
+	}
 	for _, e := range r.fx.List {
 		r.note(e)
 		switch e.Kind {

@@ -31,7 +31,7 @@ func (c *Core) handle(now Time, ev Event, fx *Effects) {
 	case EvSent:
 		c.sent(now, ev)
 	case EvClosed:
-		c.closed(ev)
+		c.closed(ev, fx)
 	case EvTimer:
 	case EvCreated:
 		c.created(now, ev, fx)
@@ -115,6 +115,7 @@ func (c *Core) enact(now Time, o outcome, fx *Effects) {
 	case kindPublish:
 		c.published(now, done, o, fx)
 	case kindLedger:
+		fx.point(PointLedgerWritten)
 		c.ledgerCommitted(now, o)
 	case kindChannelOpen:
 		c.openChannels(now, p)
@@ -146,6 +147,7 @@ func (c *Core) synced(now Time, ev Event, fx *Effects) {
 		c.exit(fx, failed("a sync of the journal", ev.Text))
 		return
 	}
+	fx.point(PointJournalSync)
 	c.writer.synced(now)
 	if !c.ready {
 		c.recovered(now, fx)
@@ -163,7 +165,9 @@ func (c *Core) stop(fx *Effects) {
 	fx.log(Info, "stopping: publishes are refused, %d connections will be closed", len(c.conns))
 	c.voter.flush = true
 	for _, name := range sortedKeys(c.works) {
-		c.failWork(name, stopText, fx)
+		for _, op := range c.takeWaiting(name) {
+			c.fail(op, stopText, fx)
+		}
 	}
 }
 

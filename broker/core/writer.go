@@ -111,6 +111,10 @@ func (w *writer) write(now Time, fx *Effects) {
 	})
 	w.at = from + int64(len(data))
 	w.marked = len(w.open) == 0
+	if from == 0 && w.checkpointLen > 0 {
+		fx.point(PointCheckpointWritten)
+	}
+	fx.point(PointJournalWrite)
 	clear(w.open)
 	w.open, w.openLen = w.open[:0], 0
 	w.core.deadlines.cancel(&w.idle)
@@ -175,6 +179,7 @@ func (w *writer) turnable() bool { return w.sealing && w.durable == w.end() }
 func (w *writer) turn(checkpoint []journal.Record, fx *Effects) {
 	w.files = append(w.files, w.ahead)
 	w.ahead, w.at, w.sealing, w.checkpointLen = nil, 0, false, 0
+	fx.point(PointFileRotated)
 	for _, r := range checkpoint {
 		w.checkpointLen = journal.RecordSize(len(r.Payload)) + max(w.openLen, journal.BatchHeaderSize)
 		w.put(r)
@@ -271,6 +276,7 @@ func (w *writer) removeOldest(fx *Effects) {
 		if durable.File < w.files[1].seq || durable.Before(w.files[0].freed) {
 			return
 		}
+		fx.point(PointFileRemoved)
 		fx.add(Effect{Kind: FxRemove, File: w.files[0].seq})
 		w.files = w.files[1:]
 	}
