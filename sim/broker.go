@@ -163,6 +163,7 @@ func (b *broker) handle(now int64, in *input) {
 
 // carryOut does what the core asked for.
 func (b *broker) carryOut(now int64) {
+	b.passed(now, b.process, b.fx.Points)
 	for i := range b.fx.List {
 		e := &b.fx.List[i]
 		b.traceEffect(now, b.process, e)

@@ -36,6 +36,7 @@ type conductor struct {
 	scheduler  *faults.Scheduler
 	armed      int64 // time of the next evDue; never: none
 	actions    []*action
+	waited     [core.PointCount]bool
 	warm       bool
 	sentinels  *sentinels // from the drain on
 }
@@ -64,6 +65,7 @@ func (w *world) conduct() {
 func (w *world) prepare() {
 	w.harness = random.New(w.seed, "harness")
 	w.armed = never
+	w.waited = waitedPoints(w.plan.Faults)
 	w.later(tickEvery, evTick, 0, 0)
 }
 

@@ -45,8 +45,9 @@ type world struct {
 	input     input // the one that is being delivered: its memory is reused
 
 	conductor
-	failed  error // the first failure of the harness
-	stopped bool  // Until was reached
+	points  [core.PointCount]int64 // how often each was passed
+	failed  error                  // the first failure of the harness
+	stopped bool                   // Until was reached
 }
 
 // Run carries out a plan. An error is a failure of the harness, never of the
@@ -229,6 +230,7 @@ func (w *world) result() Result {
 	if w.scheduler != nil {
 		r.Faults = w.scheduler.Entries()
 	}
+	r.Points = w.pointCounts()
 	for i := range w.record.streams {
 		s := &w.record.streams[i]
 		r.Histories = append(r.Histories, Stream{s.name, s.events()})
