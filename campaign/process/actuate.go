@@ -49,18 +49,18 @@ func (w *World) actuate(begin bool) error {
 func (w *World) begin(f faults.Fault) error {
 	c := w.child(f.Target)
 	a := &action{fault: f, child: c, began: stream.Now()}
-	var signal syscall.Signal
+	var err error
 	switch f.Kind {
 	case faults.Kill:
-		signal, c.expected = syscall.SIGKILL, true
+		err = c.askTo(syscall.SIGKILL)
 	case faults.Stop:
-		signal, c.expected = syscall.SIGTERM, true
+		err = c.askTo(syscall.SIGTERM)
 	case faults.Pause:
-		signal = syscall.SIGSTOP
+		err = c.signal(syscall.SIGSTOP)
 	default:
-		return fmt.Errorf("the process world cannot carry out a %s", f.Kind)
+		err = fmt.Errorf("the process world cannot carry out a %s", f.Kind)
 	}
-	if err := c.signal(signal); err != nil {
+	if err != nil {
 		return err
 	}
 	w.effective++

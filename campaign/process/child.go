@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -32,8 +33,8 @@ type child struct {
 	stdin   io.WriteCloser // control lines; its end tells the child that the harness is gone
 	lives   int            // incarnations started
 
-	ready    bool // this incarnation works: a broker answers, a client has begun
-	expected bool // its end is part of a fault or of the end of the run
+	ready bool           // this incarnation works: a broker answers, a client has begun
+	asked syscall.Signal // what was sent to end it: for a fault, or at the end of the run; 0: nothing
 }
 
 // exit reports that a child's incarnation has ended.
@@ -105,6 +106,34 @@ func (n *nursery) start(c *child) error {
 	return nil
 }
 
+// askTo sends a signal that is to end the child's process. That it has ended by
+// itself just now is no error here: its exit is about to be reported, as one
+// that nobody asked for.
+func (c *child) askTo(end syscall.Signal) error {
+	err := c.signal(end)
+	switch {
+	case err == nil:
+		c.asked = end
+	case errors.Is(err, os.ErrProcessDone):
+		return nil
+	}
+	return err
+}
+
+// endedAsAsked reports that the process ended as it was asked to: by the
+// signal, or, of SIGTERM, in order. A signal also reaches a process that has
+// just crashed and is not yet reaped; only how it ended tells the two apart.
+func (c *child) endedAsAsked(state *os.ProcessState) bool {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	switch {
+	case !ok || c.asked == 0:
+		return false
+	case status.Signaled():
+		return status.Signal() == c.asked
+	}
+	return c.asked == syscall.SIGTERM && state.Success()
+}
+
 // gone notes that c's process has ended.
 func (c *child) gone() {
 	if c.stdin != nil {
@@ -139,9 +168,10 @@ func (c *child) tell(line string) error {
 
 func (c *child) logPath() string { return filepath.Join(c.dir, "logs", c.name+".log") }
 
-// lastWords returns the last lines of the child's log, for an error message.
+// lastWords returns the last lines of the child's log, for an error message; of
+// a Go program that crashed, the line that says why, far above the end.
 func (c *child) lastWords() string {
-	const tail, lines = 4096, 3
+	const tail, lines = 64 << 10, 3
 	file, err := os.Open(c.logPath())
 	if err != nil {
 		return "its log cannot be read: " + err.Error()
@@ -157,6 +187,14 @@ func (c *child) lastWords() string {
 		return "its log cannot be read: " + err.Error()
 	}
 	all := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for i, line := range all {
+		all[i] = strings.TrimSpace(line)
+	}
+	for _, line := range slices.Backward(all) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return line
+		}
+	}
 	if len(all) > lines {
 		all = all[len(all)-lines:]
 	}

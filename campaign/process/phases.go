@@ -26,6 +26,9 @@ func (w *World) boot(ctx context.Context) error {
 			return err
 		}
 	} else if !w.target.ready(ctx) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return fmt.Errorf("the target does not answer on http://%s/ping; start it, or correct target.http", w.target.http)
 	}
 	w.version = w.target.version(ctx)
@@ -226,8 +229,7 @@ func (w *World) end(ctx context.Context, which func(*child) bool) error {
 	var ending []*child
 	for _, c := range w.children {
 		if c.running() && which(c) {
-			c.expected = true
-			if err := c.signal(syscall.SIGTERM); err != nil {
+			if err := c.askTo(syscall.SIGTERM); err != nil {
 				return err
 			}
 			ending = append(ending, c)

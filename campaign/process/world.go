@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"pestle/faults"
 	"pestle/history"
 	"pestle/history/stream"
@@ -100,13 +102,14 @@ func (w *World) Run(ctx context.Context) (outcome Outcome, err error) {
 		return Outcome{}, err
 	}
 	defer func() {
+		if errors.Is(err, context.Canceled) {
+			outcome.Interrupted, err = true, nil
+		}
+		// What fails from here on is a failure, whoever wanted the end.
 		err = errors.Join(err, w.shutDown())
 		outcome.TargetVersion = w.version
 		if w.scheduler != nil {
 			outcome.Faults = w.scheduler.Entries()
-		}
-		if errors.Is(err, context.Canceled) {
-			outcome.Interrupted, err = true, nil
 		}
 	}()
 	if err := w.boot(ctx); err != nil {
@@ -140,30 +143,40 @@ func (w *World) prepare() error {
 			return fmt.Errorf("make the run directory: %w", err)
 		}
 	}
-	names := []string{harnessName}
 	if !target.external() {
 		w.children = append(w.children, &child{name: brokerName, role: roleBroker, args: target.args, dir: w.Dir})
 	}
 	for _, c := range w.Plan.Workload.Consumers {
 		w.children = append(w.children, w.workload(roleConsumer, "consumer", c.Name))
-		names = append(names, c.Name)
 	}
 	for _, p := range w.Plan.Workload.Producers {
 		w.children = append(w.children, w.workload(roleProducer, "producer", p.Name))
-		names = append(names, p.Name)
 	}
 	for _, f := range w.Plan.Faults {
 		if w.child(f.Target) == nil {
 			return fmt.Errorf("fault %d is a %s of %s, which is no process of this run", f.Ref, f.Kind, f.Target)
 		}
 	}
-	w.inbox = newInbox(w.Dir, names, w.Sink)
+	w.inbox = newInbox(w.Dir, Streams(w.Plan), w.Sink)
 	w.journal, err = stream.OpenWriter(filepath.Join(w.Dir, "history", harnessName+".ndjson"), harnessName)
 	if err != nil {
 		return err
 	}
 	w.nursery = newNursery()
 	return nil
+}
+
+// Streams names the history streams of a run: the harness's own, and one of
+// each workload process.
+func Streams(plan scenarios.Plan) []string {
+	names := []string{harnessName}
+	for _, c := range plan.Workload.Consumers {
+		names = append(names, c.Name)
+	}
+	for _, p := range plan.Workload.Producers {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 func (w *World) workload(role role, verb, name string) *child {
@@ -202,7 +215,7 @@ func (w *World) enter(phase string) error {
 // start begins an incarnation of c; ready is told later, by its stream or by
 // a probe.
 func (w *World) start(c *child) error {
-	c.ready, c.expected = false, false
+	c.ready, c.asked = false, 0
 	if c.role != roleBroker {
 		w.inbox.open(c.name)
 	}
@@ -298,14 +311,18 @@ func (w *World) exited(e exit) error {
 	if e.err != nil {
 		return fmt.Errorf("wait for %s: %w", c.name, e.err)
 	}
-	if c.expected {
+	if c.endedAsAsked(e.state) {
 		return nil
 	}
 	how := e.state.String()
 	if err := w.note(history.Event{Ev: history.Note, What: history.NoteExited, Target: c.name, Text: how}); err != nil {
 		return err
 	}
-	return fmt.Errorf("%s ended by itself (%s); its log ends: %s", c.name, how, c.lastWords())
+	what := "ended by itself"
+	if c.asked != 0 {
+		what = "did not end as it was asked to, by " + unix.SignalName(c.asked)
+	}
+	return fmt.Errorf("%s %s (%s); its log ends: %s", c.name, what, how, c.lastWords())
 }
 
 // wait steps until done says so. It fails with what (a clause) when the
@@ -348,11 +365,8 @@ func (w *World) shutDown() error {
 	left := 0
 	for _, c := range w.children {
 		if c.running() {
-			c.expected = true
 			left++
-			if err := c.signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
-				errs = append(errs, err)
-			}
+			errs = append(errs, c.askTo(syscall.SIGKILL))
 		}
 	}
 	for timeout := time.After(goneWithin); left > 0; {
