@@ -33,7 +33,7 @@ func Catalog() []Entry {
 			"a message acked before another was sent is first delivered before it, within one partition read by one consumer",
 			"an ordered pair that a fault separated"},
 		{NoDataLoss, Safety,
-			"an acked message is consumed, or still stored, on every channel",
+			"an acked message is consumed, and again after each requeue, or still stored, on every channel",
 			"a proven drain of every channel; an acked message in flight or stored during each fault kind of the plan"},
 		{ProducerProgress, Liveness,
 			"with faults stopped, every producer gets acks within the recovery bound",

@@ -66,6 +66,10 @@ var violations = []struct {
 		[]string{"- 1006 s1 consume p1-4 @6"}},
 	{"passed-over-for-ever", NoDataLoss, "acked but neither consumed nor stored after a proven drain",
 		[]string{"- 1005 o1 consume p1-4 @6"}},
+	{"given-back-and-forgotten", NoDataLoss, "given back by its consumer and not delivered again before a proven drain",
+		[]string{"+ 2513 s1 requeue p1-6 @10"}},
+	{"given-back-again-and-forgotten", NoDataLoss, "given back by its consumer and not delivered again before a proven drain",
+		[]string{"+ 2513 s1 requeue p1-6 @10", "+ 2520 s2 consume p1-6 @10 attempts=2", "+ 2521 s2 requeue p1-6 @10"}},
 
 	{"no-ack-in-a-window", ProducerProgress, "no ack within the recovery bound of a quiet window",
 		[]string{"- 2610 p2 ack 6"}},

@@ -28,7 +28,12 @@ func (c *Checker) phase(e history.Event) error {
 		return nil
 	case history.PhaseChaos:
 		c.chaos = true
-	case history.PhaseBoot, history.PhaseWarmUp, history.PhaseHeal, history.PhaseDrain, history.PhaseVerify, history.PhaseEnd:
+	case history.PhaseEnd:
+		// An interrupted run ends wherever it is. Its window was cut short and is
+		// not judged.
+		c.quiet = quietWindow{}
+		return nil
+	case history.PhaseBoot, history.PhaseWarmUp, history.PhaseHeal, history.PhaseDrain, history.PhaseVerify:
 	default:
 		return fmt.Errorf("there is no such phase")
 	}

@@ -164,6 +164,8 @@ func TestWindows(t *testing.T) {
 		{"no window", []string{"- 2000 h phase quiet", "- 6000 h phase quiet-end"}, nil, Inconclusive},
 		{"window not over", []string{"- 6000 h phase quiet-end", "- 7000 h phase heal", "- 8000 h phase drain",
 			"- 9000 h phase verify", "- 9100 h phase end"}, nil, Inconclusive},
+		{"interrupted in the window", []string{"- 6000 h phase quiet-end", "- 7000 h phase heal", "- 8000 h phase drain",
+			"- 9000 h phase verify"}, nil, Inconclusive},
 		{"fault inside the window", []string{"+ 2100 h fault kill broker-1 effective 9", "+ 2200 h fault kill broker-1 ended 9"}, nil, Inconclusive},
 		{"fault throughout the window", []string{"+ 1900 h fault kill broker-1 effective 9", "+ 6100 h fault kill broker-1 ended 9"}, nil, Inconclusive},
 		{"recovery bound not known", nil, func(c *Config) { c.Recovery = 0 }, Inconclusive},

@@ -91,6 +91,8 @@ func (c *Checker) requeue(e history.Event) error {
 	m, position := c.reach(e.ID), fingerprint(e.Pos)
 	if m != nil && m.topic == s.topic && slices.Contains(m.positions, position) {
 		m.delivered(position, s.index).requeues++
+		m.arrivals[s.slot].stored = false // it was then; where it is now must be seen anew
+		c.loss.givenBack(m)
 	}
 	return nil // otherwise its consume was a phantom, or is lost
 }

@@ -77,6 +77,7 @@ type message struct {
 	arrivals   []arrival  // one for each stream of the topic
 	missing    int        // streams of the topic that have not consumed it
 
+	givenBack bool // requeued at least once
 	covered   bool // counted as exposure of no-data-loss
 	refused   bool // reported as appearing although every try failed
 	reopened  bool // was folded: size, sum and ackedAt are not known any more
@@ -107,6 +108,17 @@ func (m *message) delivered(position uint64, stream int32) *delivery {
 	}
 	m.deliveries = append(m.deliveries, delivery{position: position, stream: stream})
 	return &m.deliveries[len(m.deliveries)-1]
+}
+
+// keptBy reports that the stream has not given back all it consumed of m.
+func (m *message) keptBy(stream int32) bool {
+	kept := int32(0)
+	for _, d := range m.deliveries {
+		if d.stream == stream {
+			kept += d.consumes - d.requeues
+		}
+	}
+	return kept > 0
 }
 
 // settled reports that nothing of it can be judged any more but another

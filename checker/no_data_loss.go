@@ -14,6 +14,9 @@ import (
 // statistics showed the stream empty. Without the proof an unseen message is
 // no loss yet; one that a later message has passed is counted as a suspect.
 //
+// A message that its consumer gave back each time is not done: a target that
+// forgets it has lost it. It must be consumed once more than it was requeued.
+//
 // A corrupted delivery is a delivery: it breaks no-data-corruption, not this.
 type noDataLoss struct {
 	*run
@@ -21,7 +24,16 @@ type noDataLoss struct {
 	ordering *messageOrdering
 	acked    int64
 	stored   int64
-	during   []int64 // acked messages in flight or stored during each fault kind
+	during   []int64    // acked messages in flight or stored during each fault kind
+	returned []*message // that were requeued at least once; such messages stay open
+}
+
+// givenBack notes a requeue of m.
+func (p *noDataLoss) givenBack(m *message) {
+	if !m.givenBack {
+		m.givenBack = true
+		p.returned = append(p.returned, m)
+	}
 }
 
 // cover counts, once, the fault kinds that m went through between its first
@@ -95,6 +107,14 @@ func (p *noDataLoss) judge() judgement {
 			}
 		}
 	}
+	for _, m := range p.returned {
+		for _, s := range m.topic.streams {
+			a := m.arrivals[s.slot]
+			if m.acked > 0 && a.consumed && !a.stored && !m.keptBy(s.index) && p.proven(s) {
+				found.add(p.forgotten(m, s))
+			}
+		}
+	}
 	exposure := Exposure{
 		"messages acked":                    p.acked,
 		"messages seen still stored":        p.stored,
@@ -140,6 +160,16 @@ func (p *noDataLoss) lost(m *message, s *stream) Violation {
 		ID: id, Channel: s.channel, T: s.drainedAt,
 		Cause:  "acked but neither consumed nor stored after a proven drain",
 		Detail: detail,
+	}
+}
+
+func (p *noDataLoss) forgotten(m *message, s *stream) Violation {
+	id := m.String()
+	return Violation{
+		ID: id, Channel: s.channel, T: s.drainedAt,
+		Cause: "given back by its consumer and not delivered again before a proven drain",
+		Detail: fmt.Sprintf("%s, sent at %s and acked, was requeued each time it was consumed on %s and was not seen stored there, and the drain of %s reached its end at %s",
+			id, p.at(m.firstAttempt()), s, s, p.at(s.drainedAt)),
 	}
 }
 

@@ -83,6 +83,8 @@ var oddities = []struct {
 		"- 2510 p1 ack 6", "+ 2600 p1 ack 6"}},
 	{"an acked message is still stored for a channel at the end", []string{
 		"- 1006 s1 consume p1-4 @6", "+ 8600 h stored shared p1-4"}},
+	{"a message that was given back is still stored at the end", []string{
+		"+ 2513 s1 requeue p1-6 @10", "+ 8600 h stored shared p1-6"}},
 	{"finishes are repeated, or of nothing", []string{
 		"+ 8700 s1 finish p1-1 @1", "+ 8701 s1 finish p1-99 @99"}},
 

@@ -109,11 +109,19 @@ func (n *naive) loss() []string {
 			continue
 		}
 		for _, s := range n.cfg.Streams {
-			reached := slices.ContainsFunc(n.events, func(e history.Event) bool {
-				seen := e.Ev == history.Consume || e.What == history.NoteStored
-				return seen && e.ID == ack.ID && e.Channel == s.Channel
-			})
-			if !reached && n.drained(s.Channel) {
+			kept, stored := 0, false
+			for _, e := range n.events {
+				switch {
+				case e.ID != ack.ID || e.Channel != s.Channel:
+				case e.Ev == history.Consume:
+					kept++
+				case e.Ev == history.Requeue:
+					kept, stored = kept-1, false // what was seen before says nothing of now
+				case e.What == history.NoteStored:
+					stored = true
+				}
+			}
+			if kept == 0 && !stored && n.drained(s.Channel) {
 				lost = append(lost, ack.ID+" "+s.Channel)
 			}
 		}
