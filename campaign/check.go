@@ -34,11 +34,16 @@ func Check(path string) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("check %s: %w", path, err)
 	}
-	run, err := remembered(path, plan)
+	run, untested, err := remembered(path, plan)
 	if err != nil {
 		return Result{}, err
 	}
-	events, err := stream.ReadDir(path)
+	if untested != "" {
+		verdict := checker.New(Config(plan)).Verdict()
+		verdict.Status, verdict.Reason = checker.Inconclusive, untested
+		return newResult(path, run, verdict, nil), nil
+	}
+	events, err := savedHistory(path, plan, run)
 	if err != nil {
 		return Result{}, err
 	}
@@ -49,9 +54,25 @@ func Check(path string) (Result, error) {
 	return newResult(path, run, verdict, events), nil
 }
 
-// remembered is what verdict.json says of the run.
-func remembered(dir string, plan scenarios.Plan) (reports.Run, error) {
-	run := reports.Run{
+// savedHistory reads the history of a run directory. A run that reached its
+// end has a stream of every process; without it, what the others did would be
+// held against the target.
+func savedHistory(dir string, plan scenarios.Plan, run reports.Run) ([]history.Event, error) {
+	if !run.Partial && run.HarnessError == "" {
+		for _, name := range process.Streams(plan) {
+			path := filepath.Join(dir, "history", name+".ndjson")
+			if _, err := os.Stat(path); err != nil {
+				return nil, fmt.Errorf("check %s: the run has ended, and the history of one of its processes is gone: %w", dir, err)
+			}
+		}
+	}
+	return stream.ReadDir(dir)
+}
+
+// remembered is what verdict.json says of the run. When the run never began,
+// for want of the system under test, untested says so: it has no history.
+func remembered(dir string, plan scenarios.Plan) (run reports.Run, untested string, err error) {
+	run = reports.Run{
 		ID: filepath.Base(dir), Scenario: plan.Scenario, Seed: plan.Seed, PlanHash: plan.Hash(),
 		Command: "pestle replay " + dir,
 	}
@@ -59,14 +80,20 @@ func remembered(dir string, plan scenarios.Plan) (reports.Run, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		run.Partial = true // the harness was killed: the run did not reach its end
-		return run, nil
+		return run, "", nil
 	case err != nil:
-		return run, err
+		return run, "", err
+	case old.PlanHash != run.PlanHash:
+		return run, "", fmt.Errorf("check %s: its %s is plan %.16s, and the run was of plan %.16s: put its own plan back",
+			dir, process.PlanName, run.PlanHash, old.PlanHash)
 	}
 	run.Command, run.Started, run.Elapsed = old.Command, old.Started, old.Elapsed
 	run.World, run.Noise, run.TraceHash = old.World, old.Noise, old.TraceHash
 	run.Environment, run.Partial, run.HarnessError = old.Environment, old.Partial, old.HarnessError
-	return run, nil
+	if old.Status == reports.Inconclusive && old.Origin == 0 {
+		untested = old.Reason
+	}
+	return run, untested, nil
 }
 
 // checkFile judges a bare history.

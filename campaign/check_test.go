@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"pestle/campaign/process"
 	"pestle/checker"
+	"pestle/history"
 	"pestle/reports"
+	"pestle/scenarios"
 )
 
 // A history file is judged without a plan: each of the checker's saved
@@ -73,5 +76,80 @@ func TestWorse(t *testing.T) {
 				t.Errorf("Worse(%s, %s) = %s, want %s", a, b, got, want)
 			}
 		}
+	}
+}
+
+// savedRun makes the directory of a run of first-light with a history of every
+// process, and returns its plan.
+func savedRun(t *testing.T, dir string) scenarios.Plan {
+	t.Helper()
+	scenario, err := scenarios.Load("../scenarios/first-light.yaml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := scenarios.Expand(scenario, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := scenarios.WritePlan(filepath.Join(dir, process.PlanName), plan); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "history"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range process.Streams(plan) {
+		line := history.AppendLine(nil, history.Event{Seq: 1, T: int64(i + 1), Src: name, Ev: history.Note, What: history.NoteTick})
+		if err := os.WriteFile(filepath.Join(dir, "history", name+".ndjson"), line, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return plan
+}
+
+// A run directory that lacks something must not be judged by the rest: the
+// consumes of a producer whose history is gone would all be phantoms.
+func TestCheckOfAnIncompleteRun(t *testing.T) {
+	const gone = "history/producer-1.ndjson"
+	for _, c := range []struct {
+		name    string
+		verdict reports.VerdictFile // what the run left; without a schema: nothing, it was killed
+		remove  string
+		want    string // of the error or the reason
+		fails   bool
+	}{
+		{"of a finished run a process's history is gone", reports.VerdictFile{Schema: 1, Status: reports.Passed, Origin: 1}, gone, "the history of one of its processes is gone", true},
+		{"of an interrupted run one is gone", reports.VerdictFile{Schema: 1, Status: reports.Inconclusive, Origin: 1, Partial: true}, gone, "no message was consumed", false},
+		{"of a killed run one is gone", reports.VerdictFile{}, gone, "no message was consumed", false},
+		{"its plan is another", reports.VerdictFile{Schema: 1, Status: reports.Passed, Origin: 1, PlanHash: "00ff"}, "", "the run was of plan 00ff", true},
+		{"the target was not installed", reports.VerdictFile{Schema: 1, Status: reports.Inconclusive, Reason: "no nsqd on PATH"}, "history", "no nsqd on PATH", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			plan := savedRun(t, dir)
+			if c.verdict.Schema != 0 {
+				if c.verdict.PlanHash == "" {
+					c.verdict.PlanHash = plan.Hash()
+				}
+				if err := reports.WriteVerdict(dir, c.verdict); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.remove != "" {
+				if err := os.RemoveAll(filepath.Join(dir, c.remove)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			result, err := Check(dir)
+			said := result.File.Reason
+			if err != nil {
+				said = err.Error()
+			}
+			if (err != nil) != c.fails || !strings.Contains(said, c.want) {
+				t.Errorf("error %v, reason %q; want %q", err, result.File.Reason, c.want)
+			}
+			if err == nil && result.Outcome != reports.Inconclusive {
+				t.Errorf("outcome %s, want inconclusive", result.Outcome)
+			}
+		})
 	}
 }

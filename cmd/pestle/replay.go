@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -75,6 +77,11 @@ func replay(cmd *cobra.Command, run string, f replayFlags) error {
 		return err
 	}
 	recorded, err := reports.ReadVerdict(run)
+	if errors.Is(err, fs.ErrNotExist) {
+		// The harness was killed; a simulated run is written down only once it
+		// has its verdict.
+		recorded, err = reports.VerdictFile{World: campaign.WorldProcess}, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -82,7 +89,7 @@ func replay(cmd *cobra.Command, run string, f replayFlags) error {
 		return fmt.Errorf("--until, --log and --message look into a simulated run; %s ran in the world %s", run, recorded.World)
 	}
 	o := campaign.Options{
-		World: recorded.World, Noise: recorded.Noise, Dir: f.out, Command: "pestle replay " + run, Until: until,
+		World: recorded.World, Noise: recorded.Noise, Dir: f.out, Command: "pestle replay " + quoted(run), Until: until,
 	}
 	o.Log = lookInside(cmd.OutOrStdout(), f)
 	worst, failed, n := reports.Passed, 0, 0
@@ -99,6 +106,9 @@ func replay(cmd *cobra.Command, run string, f replayFlags) error {
 			return err
 		}
 		worst = campaign.Worse(worst, result.Outcome)
+	}
+	if n < f.times { // what nobody ran has not passed
+		worst = campaign.Worse(worst, reports.Inconclusive)
 	}
 	if f.times > 1 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d runs failed\n", failed, n)

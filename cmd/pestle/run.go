@@ -74,8 +74,13 @@ failed, 3 inconclusive, 64 wrong usage. Over several seeds the worst counts:
 					return err
 				}
 				worst = campaign.Worse(worst, result.Outcome)
-				if seed == last || cmd.Context().Err() != nil {
+				if seed == last {
 					return ended(worst)
+				}
+				if cmd.Context().Err() != nil {
+					// Seeds that nobody ran have not passed.
+					fmt.Fprintf(cmd.ErrOrStderr(), "interrupted: seeds %d to %d were not run\n", seed+1, last)
+					return ended(campaign.Worse(worst, reports.Inconclusive))
 				}
 			}
 		},
@@ -121,7 +126,7 @@ func chooseWorld(asked string, offered []string) (string, error) {
 
 // reproduce is the command that makes the same run again.
 func reproduce(scenario string, seed uint64, f runFlags) string {
-	line := fmt.Sprintf("pestle run %s", scenario)
+	line := "pestle run " + quoted(scenario)
 	if f.world != "" {
 		line += " --world " + f.world
 	}
@@ -130,9 +135,20 @@ func reproduce(scenario string, seed uint64, f runFlags) string {
 		line += fmt.Sprintf(" --noise %d", f.noise)
 	}
 	for _, s := range f.set {
-		line += " --set " + s
+		line += " --set " + quoted(s)
 	}
 	return line
+}
+
+// quoted writes an argument so that a shell reads it as one word.
+func quoted(arg string) string {
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("_./:=,%+@-", r)
+	}
+	if arg != "" && strings.TrimFunc(arg, plain) == "" {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
 // runPlan runs one plan and tells the people and the machines about it. The
