@@ -78,8 +78,12 @@ func (r Run) Reason(v checker.Verdict) string {
 		}
 		return failedWords(v)
 	}
-	if r.Partial && (v.Status == checker.Pass || v.Reason == "") {
-		return "the run was interrupted before its end"
+	if r.Partial {
+		const why = "the run was interrupted before its end"
+		if v.Reason == "" {
+			return why
+		}
+		return why + "; " + v.Reason // which mostly follows from it
 	}
 	if v.Reason == "" {
 		return "nothing was judged"

@@ -28,7 +28,7 @@ func TestOutcome(t *testing.T) {
 		{"inconclusive", Run{}, checker.Verdict{Status: checker.Inconclusive, Reason: "no quiet window"}, Inconclusive, 3, "no quiet window"},
 		{"a verdict that was never reached", Run{}, checker.Verdict{}, Inconclusive, 3, "nothing was judged"},
 		{"interrupted with nothing broken", Run{Partial: true}, checker.Verdict{Status: checker.Pass}, Inconclusive, 3, "the run was interrupted before its end"},
-		{"interrupted without exposure", Run{Partial: true}, checker.Verdict{Status: checker.Inconclusive, Reason: "no drain"}, Inconclusive, 3, "no drain"},
+		{"interrupted without exposure", Run{Partial: true}, checker.Verdict{Status: checker.Inconclusive, Reason: "no drain"}, Inconclusive, 3, "the run was interrupted before its end; no drain"},
 		{"interrupted after a violation", Run{Partial: true}, checker.Verdict{Status: checker.Fail, Properties: required[:1]}, Failed, 1, "violated: no-data-loss, 3 times"},
 		{"a broken harness outranks a violation", Run{HarnessError: "port 4150 is busy"}, checker.Verdict{Status: checker.Fail, Properties: required}, HarnessError, 2, "port 4150 is busy"},
 		{"a broken harness outranks a pass", Run{HarnessError: "disk full"}, checker.Verdict{Status: checker.Pass}, HarnessError, 2, "disk full"},
