@@ -267,3 +267,23 @@ func TestPointsAreOfTheBroker(t *testing.T) {
 		}
 	}
 }
+
+// TestMediaFaultsOfOneCopy: they are fine where a clean refusal is all that is
+// required.
+func TestMediaFaultsOfOneCopy(t *testing.T) {
+	s, err := Parse("s.yaml", []byte("worlds: [sim]\n"+smallest+`faults:
+  - {kind: bit-rot, target: broker, for: 1s, count: 1..3}
+  - {kind: misdirected-write, target: broker, for: 1s, rate: 1%..5%}
+  - {kind: lost-write, target: broker, for: 1s, rate: 0.1%}
+properties: [no-data-corruption]
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := uint64(1); seed <= 50; seed++ {
+		p := expand(t, s, seed)
+		if err := p.Validate(); err != nil || len(p.Faults) != 3 {
+			t.Errorf("seed %d: %d faults, %v", seed, len(p.Faults), err)
+		}
+	}
+}
