@@ -49,13 +49,13 @@ func Config(plan scenarios.Plan) checker.Config {
 }
 
 // faultKinds lists the kinds of fault that the run has to meet, each once, in
-// order of their first appearance: those of the plan, but for faults that wait
-// for a point of the broker's code, which may never be passed.
+// order of their first appearance: those of the plan, but for faults that only
+// may happen.
 func faultKinds(list []faults.Fault) []string {
 	var kinds []string
 	had := map[faults.Kind]bool{}
 	for _, f := range list {
-		if after := f.Anchor.After; after != nil && after.Point != "" {
+		if f.Maybe {
 			continue
 		}
 		if !had[f.Kind] {

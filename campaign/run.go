@@ -60,9 +60,12 @@ type carried struct {
 
 // Run carries out one plan, judges it while it runs and writes the reports.
 // The error is nil unless not even a verdict could be written: a failing
-// harness is part of the result. It is ErrInUse when the directory holds
-// something.
+// harness is part of the result. It is ErrWorld when the plan is for another
+// world, and ErrInUse when the directory holds something.
 func Run(ctx context.Context, plan scenarios.Plan, o Options) (Result, error) {
+	if err := plan.RunsIn(o.World); err != nil {
+		return Result{}, fmt.Errorf("%w: %w", ErrWorld, err)
+	}
 	if err := makeDir(o.Dir); err != nil {
 		return Result{}, err
 	}
@@ -149,6 +152,9 @@ func environment(target string) reports.Environment {
 		Pestle: release, Target: target,
 	}
 }
+
+// ErrWorld means that the world cannot carry the plan out.
+var ErrWorld = errors.New("this plan is not for that world")
 
 // ErrInUse means that a run directory holds another run.
 var ErrInUse = errors.New("the directory is not empty")

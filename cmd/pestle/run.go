@@ -170,7 +170,7 @@ func runPlan(cmd *cobra.Command, plan scenarios.Plan, o campaign.Options, asJSON
 	o.Progress = show.progress
 	result, err := campaign.Run(cmd.Context(), plan, o)
 	show.done()
-	if errors.Is(err, campaign.ErrInUse) {
+	if errors.Is(err, campaign.ErrInUse) || errors.Is(err, campaign.ErrWorld) {
 		return result, err
 	}
 	if err != nil {
