@@ -62,7 +62,10 @@ const (
 	NoteExited       = "exited"       // Target ended without a fault having asked for it; Text says how
 	NoteGaveUp       = "gave-up"      // the producer will not try ID again; its last try was Try
 	NoteSentinel     = "sentinel"     // ID is Src's last message of the run; it is acked
+	NoteForgot       = "forgot"       // Src keeps ID, consumed at Pos, without an answer: its lease has to bring it back
+	NoteOverrun      = "overrun"      // Src was sent ID at Pos although its RDY allowed no more; Text says how many it held
 	NoteDrained      = "drained"      // the target's statistics show Channel of Topic empty (nothing waiting, in flight or deferred)
+	NoteBacklog      = "backlog"      // the drain's time is over and Channel of Topic was not seen empty; Text says what is left
 	NoteStored       = "stored"       // ID was seen, one by one, still stored for Channel
 	NoteTick         = "tick"         // nothing happened lately in Src: a watermark
 	NoteReplayed     = "replayed"     // the line before was rebuilt from Src's state file after a kill
@@ -85,6 +88,8 @@ type Event struct {
 	Attempts int    `json:"attempts,omitempty"` // deliveries so far, as the target counts them, from 1
 	Size     int    `json:"size,omitempty"`     // payload size in bytes
 	Sum      string `json:"sum,omitempty"`      // SHA-256 of the envelope's protected part, hex
+	Defer    int64  `json:"defer,omitempty"`    // attempt, requeue: the target must not deliver it before so many ns have passed; 0: it may at once
+	Held     int    `json:"held,omitempty"`     // consume: deliveries on the consumer's connection without an answer when this one came, itself included; no more than its client can prove; 0: not known
 
 	What   string `json:"what,omitempty"`   // name of the phase, fault kind or note
 	Target string `json:"target,omitempty"` // process or address a fault or note is about

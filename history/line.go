@@ -35,6 +35,8 @@ func AppendLine(dst []byte, e Event) []byte {
 	dst = appendNumber(dst, `,"attempts":`, e.Attempts)
 	dst = appendNumber(dst, `,"size":`, e.Size)
 	dst = appendText(dst, `,"sum":`, e.Sum)
+	dst = appendNumber(dst, `,"defer":`, e.Defer)
+	dst = appendNumber(dst, `,"held":`, e.Held)
 	dst = appendText(dst, `,"what":`, e.What)
 	dst = appendText(dst, `,"target":`, e.Target)
 	dst = appendText(dst, `,"edge":`, e.Edge)
@@ -61,7 +63,7 @@ func appendText(dst []byte, key, s string) []byte {
 	return appendString(append(dst, key...), s)
 }
 
-func appendNumber(dst []byte, key string, n int) []byte {
+func appendNumber[N int | int64](dst []byte, key string, n N) []byte {
 	if n == 0 {
 		return dst
 	}
@@ -109,14 +111,16 @@ type parser struct {
 }
 
 // keys are the line's keys in the order of Event's fields.
-const keys = "seq t src ev id try topic channel consumer pos attempts size sum what target edge ref text"
+const keys = "seq t src ev id try topic channel consumer pos attempts size sum defer held what target edge ref text"
 
-// Bits of the keys that every line has.
+// Bits of the keys that every line has, and of the one optional key that is
+// neither a text nor a count.
 const (
 	bitSeq = 1 << iota
 	bitT
 	bitSrc
 	bitEv
+	bitDefer
 	bitFirstOptional
 )
 
@@ -185,6 +189,9 @@ func (p *parser) value(key string) (err error) {
 		*count = int(n)
 	case bit == bitSeq:
 		p.event.Seq, err = p.number(math.MaxUint64)
+	case bit == bitDefer:
+		n, err = p.number(math.MaxInt64)
+		p.event.Defer = int64(n)
 	default:
 		n, err = p.number(math.MaxInt64)
 		p.event.T = int64(n)
@@ -223,6 +230,10 @@ func (p *parser) field(key string) (bit uint32, text *string, count *int) {
 		return bitFirstOptional << 7, nil, &e.Size
 	case "sum":
 		return bitFirstOptional << 8, &e.Sum, nil
+	case "defer":
+		return bitDefer, nil, nil
+	case "held":
+		return bitFirstOptional << 14, nil, &e.Held
 	case "what":
 		return bitFirstOptional << 9, &e.What, nil
 	case "target":

@@ -16,6 +16,10 @@ func TestLine(t *testing.T) {
 			Event{Seq: 1, Src: "harness", Ev: Phase, What: PhaseBoot}},
 		{`{"seq":7,"t":123456789,"src":"producer-1","ev":"attempt","id":"producer-1-42","try":1,"topic":"orders","size":512,"sum":"9f86"}`,
 			Event{Seq: 7, T: 123456789, Src: "producer-1", Ev: Attempt, ID: "producer-1-42", Try: 1, Topic: "orders", Size: 512, Sum: "9f86"}},
+		{`{"seq":8,"t":1,"src":"producer-1","ev":"attempt","id":"producer-1-43","try":1,"topic":"orders","size":512,"sum":"9f86","defer":9223372036854775807}`,
+			Event{Seq: 8, T: 1, Src: "producer-1", Ev: Attempt, ID: "producer-1-43", Try: 1, Topic: "orders", Size: 512, Sum: "9f86", Defer: 1<<63 - 1}},
+		{`{"seq":3,"t":1,"src":"consumer-ordered-1","ev":"consume","attempts":1,"sum":"9f86","held":2}`,
+			Event{Seq: 3, T: 1, Src: "consumer-ordered-1", Ev: Consume, Attempts: 1, Sum: "9f86", Held: 2}},
 		{`{"seq":3,"t":1,"src":"consumer-ordered-1","ev":"consume","id":"producer-1-42","topic":"orders","channel":"ordered","consumer":"consumer-ordered-1","pos":"0000100000000007","attempts":2}`,
 			Event{Seq: 3, T: 1, Src: "consumer-ordered-1", Ev: Consume, ID: "producer-1-42", Topic: "orders", Channel: "ordered", Consumer: "consumer-ordered-1", Pos: "0000100000000007", Attempts: 2}},
 		{`{"seq":18446744073709551615,"t":9223372036854775807,"src":"harness","ev":"fault","what":"kill","target":"broker-1","edge":"effective","ref":3,"text":"a \"quoted\" \\ line\u000aé"}`,
@@ -61,6 +65,9 @@ func TestParseLineNamesTheDamage(t *testing.T) {
 		{`{"seq":18446744073709551616}`, `key "seq": 18446744073709551616 is more than 18446744073709551615`},
 		{`{"t":9223372036854775808}`, `key "t": 9223372036854775808 is more than 9223372036854775807`},
 		{`{"try":2147483648}`, `key "try": 2147483648 is more than 2147483647`},
+		{`{"defer":9223372036854775808}`, `key "defer": 9223372036854775808 is more than 9223372036854775807`},
+		{`{"held":2147483648}`, `key "held": 2147483648 is more than 2147483647`},
+		{`{"held":1,"defer":1,"defer":1}`, `key "defer": given twice`},
 		{`{"src":5}`, `key "src": want a string, not "5}"`},
 		{`{"src":"a`, `key "src": the string "\"a" has no end`},
 		{`{"src":"a\"`, `key "src": the string "\"a\\\"" has no end`},
@@ -101,6 +108,7 @@ func TestLineRoundTrip(t *testing.T) {
 			ID: text.Draw(t, "id"), Try: count.Draw(t, "try"), Topic: text.Draw(t, "topic"),
 			Channel: text.Draw(t, "channel"), Consumer: text.Draw(t, "consumer"), Pos: text.Draw(t, "pos"),
 			Attempts: count.Draw(t, "attempts"), Size: count.Draw(t, "size"), Sum: text.Draw(t, "sum"),
+			Defer: rapid.Int64Min(0).Draw(t, "defer"), Held: count.Draw(t, "held"),
 			What: text.Draw(t, "what"), Target: text.Draw(t, "target"), Edge: text.Draw(t, "edge"),
 			Ref: count.Draw(t, "ref"), Text: text.Draw(t, "text"),
 		}
@@ -116,6 +124,7 @@ func TestLineRoundTrip(t *testing.T) {
 func FuzzParseLine(f *testing.F) {
 	f.Add([]byte(`{"seq":7,"t":123456789,"src":"producer-1","ev":"attempt","id":"producer-1-42","try":1,"topic":"orders","size":512,"sum":"9f86"}`))
 	f.Add([]byte(`{"seq":1,"t":0,"src":"a\u00e9\ud83d\ude00","ev":"note","text":"\"\\\n"}`))
+	f.Add([]byte(`{"seq":1,"t":1,"src":"p","ev":"requeue","defer":50000000,"held":3}`))
 	f.Add([]byte(`{"seq":1,"t":1,"src":"p","ev":"ack","ref":`))
 	f.Add([]byte("{\"src\":\"\\"))
 	f.Fuzz(func(t *testing.T, line []byte) {
