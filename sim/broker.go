@@ -37,11 +37,10 @@ type broker struct {
 	changing bool          // one is
 	change   core.Effect
 	outcome  disk.Outcome
-	stuck    bool // the first of changes could not begin
+	stuck    bool // the first of changes could not begin: the disk is stuck
 
-	reads  []read   // by slot
-	free   []uint64 // slots
-	halted bool     // the disk failed in a way that must end the process
+	reads []read   // by slot
+	free  []uint64 // slots
 
 	stopping bool
 	log      []byte
@@ -83,7 +82,7 @@ const (
 func (b *broker) boot(now int64) {
 	b.core, b.fx = nil, core.Effects{}
 	b.conns, b.early, b.ready = map[network.ConnID]*link{}, nil, false
-	b.changes, b.changing, b.stuck, b.reads, b.free, b.halted = nil, false, false, nil, nil, false
+	b.changes, b.changing, b.stuck, b.reads, b.free = nil, false, false, nil, nil
 	b.stopping = false
 	b.clock.Restart(now)
 	b.net.Listen(b.host)

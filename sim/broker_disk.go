@@ -7,7 +7,7 @@ import (
 
 // issue begins the next change of the disk, if none is under way.
 func (b *broker) issue(now int64) {
-	if b.changing || b.halted || len(b.changes) == 0 {
+	if b.changing || b.stuck || len(b.changes) == 0 {
 		return
 	}
 	e := b.changes[0]
@@ -45,7 +45,6 @@ func (b *broker) changed(now int64) {
 		answer.Kind = core.EvCreated
 	case core.FxSync:
 		answer.Kind = core.EvSynced
-		b.halted = out.Failed
 	default:
 		if out.Failed { // the core has no event for it: on such a disk it would only get worse
 			b.exit(now, out.Text)
@@ -54,8 +53,7 @@ func (b *broker) changed(now int64) {
 		b.issue(now)
 		return
 	}
-	b.issue(now)
-	b.step(now, answer)
+	b.step(now, answer) // which issues the next, unless it ends the process
 }
 
 // startRead begins a read, beside everything else.
@@ -91,9 +89,8 @@ func (b *broker) unstick(now int64) {
 	if b.core == nil {
 		return
 	}
-	if b.stuck {
-		b.issue(now)
-	}
+	b.stuck = false
+	b.issue(now)
 	for slot := range b.reads {
 		if b.reads[slot].stuck {
 			b.tryRead(now, uint64(slot))

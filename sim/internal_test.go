@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pestle/broker/core"
+	"pestle/faults"
 	"pestle/scenarios"
 	"pestle/sim/disk"
 	"pestle/sim/network"
@@ -113,6 +114,99 @@ func TestPause(t *testing.T) {
 	w.run(w.now()+second, func() bool { return w.record.acks > acks+20 })
 	if w.record.acks <= acks+20 || w.failed != nil {
 		t.Errorf("after the pause %d acks more, %v", w.record.acks-acks, w.failed)
+	}
+}
+
+// What an ended process had under way does not come to its successor.
+func TestEventsDoNotOutliveTheirProcess(t *testing.T) {
+	w := booted(t, small(t))
+	b := w.brokers[0]
+	b.disk.Inject(disk.Fault{Kind: disk.Slow, Factor: 5000})
+	w.run(w.now()+second, func() bool { return b.changing })
+	if !b.changing {
+		t.Fatal("no change of the disk was begun")
+	}
+	b.end(w.now(), false)
+	b.disk.Heal(disk.Slow)
+	b.start(w.now())
+	w.run(w.now()+10*second, func() bool { return false })
+	if w.failed != nil || !b.ready {
+		t.Errorf("ready %v, %v", b.ready, w.failed)
+	}
+}
+
+// A stuck disk begins nothing, however often it is asked, and goes on where it
+// stood.
+func TestStuckDisk(t *testing.T) {
+	w := booted(t, small(t))
+	b := w.brokers[0]
+	how, _ := injectionOf(faults.DiskStuck)
+	a := &action{process: b.process}
+	how.begin(w, w.now(), a)
+	acks := w.record.acks
+	w.run(w.now()+second, func() bool { return false })
+	if w.record.acks > acks+8 || b.disk.Bites(disk.Stuck) != 1 {
+		t.Errorf("%d acks and %d bites with a stuck disk", w.record.acks-acks, b.disk.Bites(disk.Stuck))
+	}
+	b.startRead(w.now(), core.Effect{Kind: core.FxRead, File: 1, N: 8})
+	for _, p := range w.processes[1:] {
+		p.end(w.now(), false) // so that nothing else wakes the broker
+	}
+	w.run(w.now()+10*second, func() bool { return false })
+	how.end(w, w.now(), a)
+	if !b.changing || b.stuck || b.reads[0].stuck {
+		t.Error("the disk does not go on once it is healed")
+	}
+}
+
+// A timer that was given up because the clock stood still is set again, though
+// nothing else happens.
+func TestThawSetsTheTimer(t *testing.T) {
+	w := booted(t, small(t))
+	b := w.brokers[0]
+	how, _ := injectionOf(faults.ClockFreeze)
+	a := &action{process: b.process}
+	how.begin(w, w.now(), a)
+	for _, p := range w.processes[1:] {
+		p.end(w.now(), false)
+	}
+	w.run(w.now()+10*second, func() bool { return false })
+	if b.timerFor != never {
+		t.Fatal("a timer is set on a clock that stands still")
+	}
+	how.end(w, w.now(), a)
+	if b.timerFor == never {
+		t.Error("no timer is set after the thaw")
+	}
+}
+
+// Which directed links a fault is on.
+func TestLinksOfAFault(t *testing.T) {
+	all := []string{"broker-1", "producer-1", "producer-2", "consumer-a-1"}
+	for name, c := range map[string]struct {
+		fault faults.Fault
+		want  string
+	}{
+		"cut":            {faults.Fault{Kind: faults.Cut, Target: "producer-1", Peer: "broker-1"}, "b>p1 p1>b"},
+		"loss":           {faults.Fault{Kind: faults.Loss, Target: "producer-1"}, "b>p1 p1>b p1>p2 p1>ca p2>p1 ca>p1"},
+		"silence":        {faults.Fault{Kind: faults.Silence, Target: "broker-1"}, "b>p1 b>p2 b>ca p1>b p2>b ca>b"},
+		"isolate":        {faults.Fault{Kind: faults.Partition, Shape: faults.Isolate, Target: "broker-1"}, "b>p1 b>p2 b>ca p1>b p2>b ca>b"},
+		"one-way":        {faults.Fault{Kind: faults.Partition, Shape: faults.OneWay, Target: "broker-1"}, "b>p1 b>p2 b>ca"},
+		"halves":         {faults.Fault{Kind: faults.Partition, Shape: faults.Halves, Target: "broker-1", Side: []string{"broker-1", "producer-1"}}, "b>p2 b>ca p1>p2 p1>ca p2>b p2>p1 ca>b ca>p1"},
+		"a bridged pair": {faults.Fault{Kind: faults.Partition, Shape: faults.Bridge, Target: "broker-1", Side: []string{"producer-1"}}, "p1>p2 p1>ca p2>p1 ca>p1"},
+	} {
+		short := map[string]string{"broker-1": "b", "producer-1": "p1", "producer-2": "p2", "consumer-a-1": "ca"}
+		var got []string
+		for _, from := range all {
+			for _, to := range all {
+				if from != to && hit(c.fault, from, to) {
+					got = append(got, short[from]+">"+short[to])
+				}
+			}
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%s: %s, want %s", name, text, c.want)
+		}
 	}
 }
 

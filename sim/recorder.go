@@ -26,7 +26,6 @@ type stream struct {
 	name   string
 	chunks [][]history.Event
 	lines  uint64
-	last   int64 // time of the last line
 }
 
 const chunkSize = 512 // events
@@ -63,15 +62,12 @@ func (r *recorder) close(number int) {
 	r.release()
 }
 
-// append writes a line and returns it as written: numbered, and not earlier
-// than the one before.
+// append writes a line and returns it as written.
 func (r *recorder) append(now int64, number int, e history.Event) history.Event {
 	s := &r.streams[number]
 	if e.T == 0 {
 		e.T = now
 	}
-	e.T = max(e.T, s.last)
-	s.last = e.T
 	e.Src, e.Seq = s.name, s.lines+1
 	s.add(e)
 	switch e.Ev {

@@ -286,7 +286,7 @@ func (n *Network) Pending(id ConnID, e End) int {
 // learns it. Nothing more is told to this one.
 func (n *Network) Close(now int64, id ConnID, e End) {
 	c := n.conn(id)
-	if c == nil || c.ends[e] == closing || c.ends[e] == gone {
+	if c == nil || c.ends[e] == closing || c.ends[e] == gone || e == Acceptor && c.ends[e] == absent {
 		return
 	}
 	if c.giveUp() {

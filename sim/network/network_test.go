@@ -177,6 +177,12 @@ func TestTranscripts(t *testing.T) {
 			r.Impose(r.now(), 1, client, broker, Condition{Delay: 50 * millisecond})
 			r.send(id, Dialer, "PUB")
 		}, []string{"54ms 2 data PUB"}},
+		"a later packet does not push an earlier one": {func(r *rig, id ConnID) {
+			r.Impose(r.now(), 1, client, broker, Condition{Delay: 50 * millisecond})
+			r.send(id, Dialer, "PUB")
+			r.Lift(r.now(), 1, client, broker)
+			r.send(id, Dialer, "NOP")
+		}, []string{"54ms 2 data PUB", "54ms 2 data NOP"}},
 		"a slow link": {func(r *rig, id ConnID) {
 			r.Impose(r.now(), 1, client, broker, Condition{BytesPerSecond: 100})
 			r.send(id, Dialer, "0123456789")
