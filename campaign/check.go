@@ -79,7 +79,9 @@ func remembered(dir string, plan scenarios.Plan) (run reports.Run, untested stri
 	old, err := reports.ReadVerdict(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		run.Partial = true // the harness was killed: the run did not reach its end
+		// The harness was killed: the run did not reach its end. A simulated one
+		// would have no history yet.
+		run.World, run.Partial = WorldProcess, true
 		return run, "", nil
 	case err != nil:
 		return run, "", err

@@ -117,11 +117,11 @@ func TestCheckOfAnIncompleteRun(t *testing.T) {
 		want    string // of the error or the reason
 		fails   bool
 	}{
-		{"of a finished run a process's history is gone", reports.VerdictFile{Schema: 1, Status: reports.Passed, Origin: 1}, gone, "the history of one of its processes is gone", true},
-		{"of an interrupted run one is gone", reports.VerdictFile{Schema: 1, Status: reports.Inconclusive, Origin: 1, Partial: true}, gone, "no message was consumed", false},
+		{"of a finished run a process's history is gone", reports.VerdictFile{Schema: 1, World: "process", Status: reports.Passed, Origin: 1}, gone, "the history of one of its processes is gone", true},
+		{"of an interrupted run one is gone", reports.VerdictFile{Schema: 1, World: "process", Status: reports.Inconclusive, Origin: 1, Partial: true}, gone, "no message was consumed", false},
 		{"of a killed run one is gone", reports.VerdictFile{}, gone, "no message was consumed", false},
-		{"its plan is another", reports.VerdictFile{Schema: 1, Status: reports.Passed, Origin: 1, PlanHash: "00ff"}, "", "the run was of plan 00ff", true},
-		{"the target was not installed", reports.VerdictFile{Schema: 1, Status: reports.Inconclusive, Reason: "no nsqd on PATH"}, "history", "no nsqd on PATH", false},
+		{"its plan is another", reports.VerdictFile{Schema: 1, World: "process", Status: reports.Passed, Origin: 1, PlanHash: "00ff"}, "", "the run was of plan 00ff", true},
+		{"the target was not installed", reports.VerdictFile{Schema: 1, World: "process", Status: reports.Inconclusive, Reason: "no nsqd on PATH"}, "history", "no nsqd on PATH", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -147,8 +147,8 @@ func TestCheckOfAnIncompleteRun(t *testing.T) {
 			if (err != nil) != c.fails || !strings.Contains(said, c.want) {
 				t.Errorf("error %v, reason %q; want %q", err, result.File.Reason, c.want)
 			}
-			if err == nil && result.Outcome != reports.Inconclusive {
-				t.Errorf("outcome %s, want inconclusive", result.Outcome)
+			if err == nil && (result.Outcome != reports.Inconclusive || result.Run.World != "process") {
+				t.Errorf("outcome %s in world %q, want inconclusive in process", result.Outcome, result.Run.World)
 			}
 		})
 	}
