@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"pestle/broker/journal"
 )
@@ -138,7 +139,8 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 	c, w := r.c, r.c.writer
 	c.monoBase, c.startWall = now.Mono, now.Wall
 	c.logBase = now.Wall
-	for _, seq := range tail.Empty {
+	// The last goes first: a crash in between must leave no hole.
+	for _, seq := range slices.Backward(tail.Empty) {
 		fx.add(Effect{Kind: FxRemove, File: seq})
 	}
 	if tail.End == (journal.Position{}) {
