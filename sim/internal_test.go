@@ -231,6 +231,46 @@ func TestFrozenClock(t *testing.T) {
 	}
 }
 
+// Every part of what happens is in the hash.
+func TestTrace(t *testing.T) {
+	seen := map[uint64]string{}
+	for name, add := range map[string]func(*trace){
+		"nothing":         func(*trace) {},
+		"words":           func(t *trace) { t.words(1, 2) },
+		"the other way":   func(t *trace) { t.words(2, 1) },
+		"bytes":           func(t *trace) { t.bytes([]byte("abc")) },
+		"other bytes":     func(t *trace) { t.bytes([]byte("abd")) },
+		"text":            func(t *trace) { t.text("a longer text") },
+		"the end differs": func(t *trace) { t.text("a longer texu") },
+		"twice":           func(t *trace) { t.words(1, 2); t.words(1, 2) },
+	} {
+		trace := newTrace()
+		add(&trace)
+		if other, had := seen[trace.sum()]; had {
+			t.Errorf("%q and %q have one hash", name, other)
+		}
+		seen[trace.sum()] = name
+	}
+}
+
+// A write timeout counts from the last progress.
+func TestProgressPutsTheTimeoutOff(t *testing.T) {
+	w := booted(t, small(t))
+	w.brokers[0].paused = true
+	c := w.process("producer-1").node.(*client)
+	s := session{conn: w.net.Dial(w.now(), c.host, w.brokers[0].host), up: true, stalled: never}
+	w.run(w.now()+100*millisecond, func() bool { return false })
+	began := w.now()
+	c.transmit(began, &s, make([]byte, 1<<20))
+	if s.stalled != began {
+		t.Fatalf("a full window stalls since %d, want %d", s.stalled, began)
+	}
+	c.progressed(began+second, &s)
+	if s.stalled != began+second {
+		t.Errorf("after progress it stalls since %d, want %d", s.stalled, began+second)
+	}
+}
+
 // A client that cannot send gives the connection up: reason and time.
 func TestSessionGivesUp(t *testing.T) {
 	for name, c := range map[string]struct {

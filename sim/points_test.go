@@ -35,7 +35,7 @@ func TestFaultsWaitForPoints(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(result.Faults) != 1 || result.Faults[0].Ended == 0 {
+			if len(result.Faults) != 1 || result.Faults[0].Effective == faults.Never {
 				t.Errorf("the fault did not begin: %+v; points: %v", result.Faults, result.Points)
 			}
 			if !passed(result, "journal-write") || !passed(result, point) {

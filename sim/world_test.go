@@ -73,6 +73,35 @@ func TestLifeOfAMessage(t *testing.T) {
 	}
 }
 
+// Without faults nothing is refused, unknown, retried, lost or delivered twice,
+// and nobody loses a connection.
+func TestCalmWeather(t *testing.T) {
+	p := calm(t)
+	p.Phases.Chaos = 30 * second
+	p.Workload.Consumers[0].RequeuePermille = 0
+	p.Workload.Producers[0].Interval = 10 * millisecond
+	times := map[history.Kind]int{}
+	result, err := sim.Run(sim.Options{Plan: p, Sink: func(e history.Event) error {
+		if e.Ev != history.Note {
+			times[e.Ev]++
+		}
+		if e.What == history.NoteDisconnected && !strings.HasPrefix(e.Src, "consumer") {
+			t.Errorf("%+v", e)
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := times[history.Attempt]
+	if n < 2900 || times[history.Ack] != n || times[history.Consume] != n || times[history.Finish] != n || times[history.Fail]+times[history.Unknown]+times[history.Requeue] > 0 {
+		t.Errorf("%v", times)
+	}
+	if result.Steps == 0 || result.Steps >= result.Events {
+		t.Errorf("%d steps in %d events", result.Steps, result.Events)
+	}
+}
+
 // matches compares with a pattern in which * stands for anything.
 func matches(pattern, text string) bool {
 	for i, part := range strings.Split(pattern, "*") {

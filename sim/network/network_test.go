@@ -130,6 +130,12 @@ func TestTranscripts(t *testing.T) {
 			r.send(id, Dialer, "PUB")
 			r.run(10 * second)
 		}, nil},
+		"power loss takes what had not left": {func(r *rig, id ConnID) {
+			r.Impose(r.now(), 1, broker, client, Condition{Cut: true})
+			r.send(id, Acceptor, "OK")
+			r.Vanish(r.now(), broker)
+			r.Lift(r.now(), 1, broker, client)
+		}, nil},
 		"after the boot, a reset for what was sent": {func(r *rig, id ConnID) {
 			r.Vanish(r.now(), broker)
 			r.send(id, Dialer, "PUB")
@@ -248,6 +254,11 @@ func TestDial(t *testing.T) {
 			r.run(second / 2)
 			r.Boot(r.now(), broker)
 		}, []string{"1003ms 1 refused"}},
+		"closed by who has not heard of it: nothing": {func(r *rig) {
+			id := r.Dial(0, client, broker)
+			r.run(2 * millisecond)
+			r.Close(r.now(), id, Acceptor)
+		}, []string{"2ms 1 connected", "3ms 2 opened by 1"}},
 		"given up": {func(r *rig) { r.Close(0, r.Dial(0, client, broker), Dialer) }, nil},
 		"given up by a killed process": {func(r *rig) {
 			r.Dial(0, client, broker)
