@@ -64,6 +64,7 @@ func (r *Recovery) replay(file uint64, size int64, batches []journal.Batch) erro
 	}
 	w.files = append(w.files, &journalFile{seq: file, size: size})
 	w.checkpointLen = 0
+	w.marked = len(batches[len(batches)-1].Records) == 0
 	for i, b := range batches {
 		for _, record := range b.Records {
 			if record.Kind == kindCheckpoint {

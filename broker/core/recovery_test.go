@@ -3,6 +3,8 @@ package core
 import (
 	"strings"
 	"testing"
+
+	"pestle/broker/journal"
 )
 
 // A power loss may leave the file that was just begun torn, and one behind it
@@ -31,4 +33,60 @@ func TestCrashWhileEmptyFilesAreRemoved(t *testing.T) {
 	}
 	r.settle()
 	r.dial().publish("t", "goes on")
+}
+
+// A mark protects the last batch when nothing follows it for a while, also
+// where it is the last that its file has room for and where the file had to
+// grow for it.
+func TestLastBatchIsProtectedAtTheEndOfAFile(t *testing.T) {
+	for name, size := range map[string]func(r *rig) int{
+		"the file is full": func(r *rig) int {
+			room, n := r.core.writer.room(), 0
+			for publishSize(n+1) <= room {
+				n++
+			}
+			return n
+		},
+		"the file has grown": func(*rig) int { return 10_000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, Config{FileSize: 4 << 10})
+			p := r.dial()
+			p.publish("t", "a")
+			body := strings.Repeat("x", size(r))
+			p.publish("t", body)
+			w := r.core.writer
+			if left := w.current().size - w.at; left > sealed {
+				t.Fatalf("%d bytes are left in the file", left)
+			}
+			r.pass(second)
+			r.kill()
+			r.disk[w.current().seq].cached[w.at-journal.MarkSize-100] ^= 1
+			if err := r.tryStart(); err == nil {
+				t.Error("the node starts though the last batch has rotted")
+			}
+		})
+	}
+}
+
+// publishSize is how many bytes the record of one message of n bytes takes.
+func publishSize(n int) int64 {
+	e := publish{partition: 1, log: 1_700_000_001e9, messages: []published{{body: make([]byte, n)}}}
+	return journal.RecordSize(len(e.encode()))
+}
+
+// A restart that finds a mark at the end writes no other: a node that is
+// started again and again must not fill its journal.
+func TestRestartAddsNoMarks(t *testing.T) {
+	r := newRig(t, Config{})
+	r.dial().publish("t", "a")
+	r.pass(second)
+	at := r.core.writer.at
+	for range 3 {
+		r.restart()
+		r.pass(second)
+	}
+	if now := r.core.writer.at; now != at {
+		t.Errorf("the journal ended at %d and ends at %d", at, now)
+	}
 }

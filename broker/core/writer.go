@@ -149,14 +149,13 @@ func (w *writer) synced(now Time) {
 	}
 }
 
-// idleTimer is due when nothing followed a sync for a while.
+// idleTimer is due when nothing followed a sync for a while. The mark has its
+// place: a file's last records leave sealed bytes free, or had to make it grow
+// anyway. It needs no sync: the next batch's covers it, and what it protects is
+// durable already.
 type idleTimer struct{ w *writer }
 
-func (t idleTimer) expire(_ *Core, now Time, fx *Effects) {
-	if w := t.w; w.syncing == 0 && w.current().size-w.at > sealed {
-		w.mark(now, fx) // needs no sync: the next batch's covers it, and it protects what is durable
-	}
-}
+func (t idleTimer) expire(_ *Core, now Time, fx *Effects) { t.w.mark(now, fx) }
 
 // seal gives the current file its last batch, once a next file is there.
 func (w *writer) seal(now Time, fx *Effects) {
