@@ -8,6 +8,7 @@ import (
 
 	"pestle/faults"
 	"pestle/history"
+	"pestle/reports/page"
 	"pestle/scenarios"
 )
 
@@ -48,7 +49,7 @@ func faultRows(plan scenarios.Plan, log []faults.Entry, events []history.Event) 
 	row := func(ref int, kind, target string) *fault {
 		f := byRef[ref]
 		if f == nil {
-			f = &fault{Ref: ref, Kind: clip(kind), Target: clip(target), Anchor: fmt.Sprintf("fault-%d", ref), Asked: "not in the plan", Late: "–"}
+			f = &fault{Ref: ref, Kind: page.Clip(kind), Target: page.Clip(target), Anchor: fmt.Sprintf("fault-%d", ref), Asked: "not in the plan", Late: "–"}
 			byRef[ref] = f
 			list = append(list, f)
 		}
@@ -72,20 +73,20 @@ func faultRows(plan scenarios.Plan, log []faults.Entry, events []history.Event) 
 	}
 	for _, e := range log {
 		f := row(e.Ref, string(e.Kind), e.Target)
-		f.Note = clip(e.Note)
+		f.Note = page.Clip(e.Note)
 		if f.effective && e.Effective != faults.Never {
-			f.Late = span(e.Lateness)
+			f.Late = page.Span(e.Lateness)
 		}
 	}
 	rows := make([]fault, len(list))
 	for i, f := range list {
 		f.Happened, f.Length = "never took effect", "–"
 		if f.effective {
-			f.Happened = clock(f.from - events[0].T)
+			f.Happened = page.Clock(f.from - events[0].T)
 			f.Length = "until the end of the run"
 		}
 		if f.effective && f.ended {
-			f.Length = span(f.to - f.from)
+			f.Length = page.Span(f.to - f.from)
 		}
 		rows[i] = *f
 	}
@@ -97,20 +98,20 @@ func faultRows(plan scenarios.Plan, log []faults.Entry, events []history.Event) 
 func askedWords(f faults.Fault) string {
 	after := f.Anchor.After
 	if after == nil {
-		return clock(f.Anchor.At) + " into chaos"
+		return page.Clock(f.Anchor.At) + " into chaos"
 	}
 	var parts []string
 	if after.Acks > 0 {
-		parts = append(parts, "after "+counted(after.Acks, "ack"))
+		parts = append(parts, "after "+page.Counted(after.Acks, "ack"))
 	}
 	if after.Attempts > 0 {
-		parts = append(parts, "after "+counted(after.Attempts, "attempt"))
+		parts = append(parts, "after "+page.Counted(after.Attempts, "attempt"))
 	}
 	if after.Fault > 0 {
 		parts = append(parts, fmt.Sprintf("after fault %d took effect", after.Fault))
 	}
 	if after.Delay > 0 {
-		parts = append(parts, "and "+span(after.Delay)+" more")
+		parts = append(parts, "and "+page.Span(after.Delay)+" more")
 	}
 	return strings.Join(parts, " ")
 }

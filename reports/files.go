@@ -5,6 +5,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"pestle/reports/page"
 )
 
 // maxFiles bounds how many files of one folder the page lists.
@@ -72,7 +74,7 @@ func listFiles(dir string) ([]file, error) {
 func bytesWords(n int64) string {
 	switch {
 	case n < 1_000:
-		return counted(n, "byte")
+		return page.Counted(n, "byte")
 	case n < 1_000_000:
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 	}

@@ -7,15 +7,15 @@ import (
 
 	"pestle/checker"
 	"pestle/history"
+	"pestle/reports/page"
 	"pestle/scenarios"
 )
 
 // Bounds of the part of the page that tells violations.
 const (
 	maxFindings = 50
-	openOnes    = 2   // of each property, unfolded from the start
-	maxRelated  = 3   // other messages told beside the violating one
-	maxText     = 600 // characters of one text that came from the run
+	openOnes    = 2 // of each property, unfolded from the start
+	maxRelated  = 3 // other messages told beside the violating one
 )
 
 // finding is one violation with the life of its message.
@@ -72,8 +72,8 @@ func newFindings(plan scenarios.Plan, verdict checker.Verdict, events []history.
 		for _, v := range p.Violations[:take[i]] {
 			told++
 			f := finding{
-				Anchor: fmt.Sprintf("violation-%d", told), Slug: p.Slug, ID: clip(v.ID),
-				Cause: clip(v.Cause), Detail: clip(v.Detail), Open: len(g.Findings) < openOnes, t: v.T,
+				Anchor: fmt.Sprintf("violation-%d", told), Slug: p.Slug, ID: page.Clip(v.ID),
+				Cause: page.Clip(v.Cause), Detail: page.Clip(v.Detail), Open: len(g.Findings) < openOnes, t: v.T,
 			}
 			f.ids = messagesOf(v)
 			f.Several = len(f.ids) > 1

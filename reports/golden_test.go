@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pestle/reports/page"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew: go test ./reports -update")
@@ -35,12 +37,12 @@ func golden(t *testing.T, name string, got []byte) {
 func TestReportOfASmallRun(t *testing.T) {
 	s := small()
 	files := []file{{Path: "plan.json", Size: "812 bytes", What: "the plan: every choice of the run"}, {Path: "history/producer-1.ndjson", Size: "2.1 kB", What: "what it did, line by line", More: 3}}
-	page, err := render(s.run, s.plan, s.verdict, s.events, files)
+	content, err := render(s.run, s.plan, s.verdict, s.events, files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := string(page)
-	for _, part := range []string{styleText, scriptText, digest(styleText), digest(scriptText)} {
+	got := string(content)
+	for _, part := range []string{page.Style, page.Script, page.Digest(page.Style), page.Digest(page.Script)} {
 		got = strings.ReplaceAll(got, part, "…")
 		got = strings.ReplaceAll(got, strings.ReplaceAll(part, "+", "&#43;"), "…")
 	}

@@ -1,45 +1,25 @@
 package reports
 
 import (
-	"bytes"
-	"crypto/sha256"
-	_ "embed" // the page's three parts
-	"encoding/base64"
+	_ "embed" // the page's template
 	"fmt"
-	"html/template"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"pestle/checker"
 	"pestle/history"
+	"pestle/reports/page"
 	"pestle/scenarios"
 )
 
 // ReportName is the report's file name in a run directory.
 const ReportName = "report.html"
 
-//go:embed page.html.tmpl
-var pageText string
+//go:embed run.html.tmpl
+var runText string
 
-//go:embed style.css
-var styleText string
-
-//go:embed script.js
-var scriptText string
-
-var pageTemplate = template.Must(template.New("report").Parse(pageText))
-
-// policy forbids the page every request and all code but its own two parts.
-// A message id or error of the system under test that got past the escaping
-// could still do nothing.
-var policy = fmt.Sprintf("default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'",
-	digest(styleText), digest(scriptText))
-
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return base64.StdEncoding.EncodeToString(sum[:])
-}
+var runPage = page.Parse("run", runText)
 
 // WriteHTML writes report.html into the run directory. The events are the
 // merged history, in order. The page lists the files it finds beside itself,
@@ -50,18 +30,16 @@ func WriteHTML(dir string, run Run, plan scenarios.Plan, verdict checker.Verdict
 	if err != nil {
 		return fmt.Errorf("write the report of run %s: %w", run.ID, err)
 	}
-	page, err := render(run, plan, verdict, events, files)
+	content, err := render(run, plan, verdict, events, files)
 	if err != nil {
 		return fmt.Errorf("write the report of run %s: %w", run.ID, err)
 	}
-	return writeFile(filepath.Join(dir, ReportName), page)
+	return page.Replace(filepath.Join(dir, ReportName), content)
 }
 
 // view is what the page shows.
 type view struct {
-	Style  template.CSS
-	Script template.JS
-	Policy string
+	page.Look
 
 	Run      Run
 	Outcome  string
@@ -104,8 +82,8 @@ func render(run Run, plan scenarios.Plan, verdict checker.Verdict, events []hist
 	outcome := string(run.Outcome(verdict))
 	rows := faultRows(plan, run.FaultLog, events)
 	v := view{
-		Style: template.CSS(styleText), Script: template.JS(scriptText), Policy: policy,
-		Run: run, Outcome: outcome, Word: statusWord(outcome), Glyph: glyph(outcome), Headline: clip(headline(run, verdict)),
+		Look: page.NewLook(),
+		Run:  run, Outcome: outcome, Word: page.StatusWord(outcome), Glyph: page.Glyph(outcome), Headline: page.Clip(headline(run, verdict)),
 		Tiles:  tiles(events, rows),
 		Claims: verdict.Claims,
 		Groups: newFindings(plan, verdict, events, rows),
@@ -128,38 +106,19 @@ func render(run Run, plan scenarios.Plan, verdict checker.Verdict, events []hist
 	for _, p := range verdict.Properties {
 		v.Properties = append(v.Properties, viewProperty(p, anchors[p.Slug]))
 	}
-	var buf bytes.Buffer
-	if err := pageTemplate.Execute(&buf, v); err != nil {
-		return nil, err
-	}
-	return bytes.Map(harmless, buf.Bytes()), nil
+	return page.Render(runPage, v)
 }
 
 func viewProperty(p checker.Property, anchor string) propertyView {
 	v := propertyView{
 		Slug: p.Slug, Statement: statement(p.Slug), Class: string(p.Class), Required: p.Required,
-		Status: string(p.Status), Word: statusWord(string(p.Status)), Glyph: glyph(string(p.Status)),
-		Reason: clip(p.Reason), Violations: p.Total, Anchor: anchor,
+		Status: string(p.Status), Word: page.StatusWord(string(p.Status)), Glyph: page.Glyph(string(p.Status)),
+		Reason: page.Clip(p.Reason), Violations: p.Total, Anchor: anchor,
 	}
 	for _, name := range exposureNames(p.Exposure) {
-		v.Exposure = append(v.Exposure, exposed{Count: number(p.Exposure[name]), Name: name, Missing: p.Exposure[name] == 0 && p.Status == checker.Inconclusive})
+		v.Exposure = append(v.Exposure, exposed{Count: page.Number(p.Exposure[name]), Name: name, Missing: p.Exposure[name] == 0 && p.Status == checker.Inconclusive})
 	}
 	return v
-}
-
-// glyph tells a status without colours.
-func glyph(status string) string {
-	switch status {
-	case string(Passed):
-		return "✓"
-	case string(Failed):
-		return "✕"
-	case string(Inconclusive):
-		return "?"
-	case string(checker.NotApplicable):
-		return "–"
-	}
-	return "!"
 }
 
 // statement is what a property of the catalog promises, for those who do not
@@ -182,12 +141,12 @@ func tiles(events []history.Event, rows []fault) []tile {
 		}
 	}
 	return []tile{
-		{number(t.Acked), "messages acked"},
-		{number(t.Consumes), "deliveries"},
-		{number(t.Unknowns), "sends with unknown outcome"},
-		{number(t.Fails), "sends refused"},
-		{number(hit) + " of " + number(int64(len(rows))), "faults took effect"},
-		{number(quietWindows(events)), "quiet windows"},
+		{page.Number(t.Acked), "messages acked"},
+		{page.Number(t.Consumes), "deliveries"},
+		{page.Number(t.Unknowns), "sends with unknown outcome"},
+		{page.Number(t.Fails), "sends refused"},
+		{page.Number(hit) + " of " + page.Number(int64(len(rows))), "faults took effect"},
+		{page.Number(quietWindows(events)), "quiet windows"},
 	}
 }
 
@@ -196,7 +155,7 @@ func facts(run Run, plan scenarios.Plan) []fact {
 	list := []fact{
 		{"run", run.ID},
 		{"started", run.Started},
-		{"took", span(run.Elapsed)},
+		{"took", page.Span(run.Elapsed)},
 		{"scenario", run.Scenario},
 		{"seed", strconv.FormatUint(run.Seed, 10)},
 		{"plan", run.PlanHash},
@@ -212,7 +171,7 @@ func facts(run Run, plan scenarios.Plan) []fact {
 	shown := list[:0]
 	for _, f := range list {
 		if f.Text != "" {
-			shown = append(shown, fact{f.Name, clip(f.Text)})
+			shown = append(shown, fact{f.Name, page.Clip(f.Text)})
 		}
 	}
 	return shown
@@ -238,7 +197,7 @@ func producerWords(plan scenarios.Plan) string {
 	if len(plan.Workload.Producers) == 0 {
 		return ""
 	}
-	mode := "at least once, up to " + counted(int64(plan.Workload.Tries), "try") + " a message"
+	mode := "at least once, up to " + page.Counted(int64(plan.Workload.Tries), "try") + " a message"
 	if plan.Workload.AtMostOnce {
 		mode = "at most once"
 	}
@@ -249,7 +208,7 @@ func producerWords(plan scenarios.Plan) string {
 		}
 	}
 	return fmt.Sprintf("%d, %s messages/s together, to topic %s, %s", len(plan.Workload.Producers),
-		number((rates+500)/1_000), plan.Workload.Topic, mode)
+		page.Number((rates+500)/1_000), plan.Workload.Topic, mode)
 }
 
 func consumerWords(plan scenarios.Plan) string {
@@ -271,5 +230,5 @@ func machineWords(env Environment) string {
 	if env.OS == "" && env.Arch == "" && env.CPUs == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s/%s, %s", env.OS, env.Arch, counted(int64(env.CPUs), "CPU"))
+	return fmt.Sprintf("%s/%s, %s", env.OS, env.Arch, page.Counted(int64(env.CPUs), "CPU"))
 }

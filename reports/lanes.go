@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"pestle/history"
+	"pestle/reports/page"
 )
 
 // lanes adds a lane for each target a fault or an exit of its own hit.
@@ -35,7 +36,7 @@ func (t *timeline) lanes(s scale, events []history.Event, list []fault) {
 		}
 		add(f.Target, mark{
 			X: s.at(f.from), W: s.percent(to - f.from), Class: kindClass(f.Kind), Label: kindLetter(f.Kind) + strconv.Itoa(f.Ref),
-			Title: clip(fmt.Sprintf("%s %d of %s at %s, for %s", f.Kind, f.Ref, f.Target, clock(f.from-s.origin), f.Length)),
+			Title: page.Clip(fmt.Sprintf("%s %d of %s at %s, for %s", f.Kind, f.Ref, f.Target, page.Clock(f.from-s.origin), f.Length)),
 			Href:  "#" + f.Anchor,
 		})
 	}
@@ -44,7 +45,7 @@ func (t *timeline) lanes(s scale, events []history.Event, list []fault) {
 			kinds["exit"] = true
 			add(e.Target, mark{
 				X: s.at(e.T), W: "0", Class: kindClass("exit"), Label: kindLetter("exit"),
-				Title: clip(fmt.Sprintf("%s exited by itself at %s: %s", e.Target, clock(e.T-s.origin), e.Text)),
+				Title: page.Clip(fmt.Sprintf("%s exited by itself at %s: %s", e.Target, page.Clock(e.T-s.origin), e.Text)),
 			})
 		}
 	}
@@ -58,14 +59,14 @@ func (t *timeline) lanes(s scale, events []history.Event, list []fault) {
 			left += len(byTarget[target])
 			continue
 		}
-		t.Lanes = append(t.Lanes, lane{Name: clip(target), Marks: byTarget[target]})
+		t.Lanes = append(t.Lanes, lane{Name: page.Clip(target), Marks: byTarget[target]})
 	}
 	for kind := range kinds {
-		t.Kinds = append(t.Kinds, key{Name: clip(kind), Letter: kindLetter(kind), Class: kindClass(kind)})
+		t.Kinds = append(t.Kinds, key{Name: page.Clip(kind), Letter: kindLetter(kind), Class: kindClass(kind)})
 	}
 	slices.SortFunc(t.Kinds, func(a, b key) int { return cmp.Compare(a.Name, b.Name) })
 	if left > 0 {
-		t.Left = counted(int64(left), "more fault mark") + " not drawn; faults.ndjson has them all"
+		t.Left = page.Counted(int64(left), "more fault mark") + " not drawn; faults.ndjson has them all"
 	}
 }
 

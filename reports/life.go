@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pestle/history"
+	"pestle/reports/page"
 	"pestle/scenarios"
 )
 
@@ -52,7 +53,7 @@ func (f *finding) tell(plan scenarios.Plan, events []history.Event, list []fault
 		for _, i := range lines[id] {
 			m := messageMoment(&events[i])
 			if f.Several {
-				m.ID = clip(id)
+				m.ID = page.Clip(id)
 			}
 			life = append(life, m)
 		}
@@ -73,7 +74,7 @@ func (f *finding) tell(plan scenarios.Plan, events []history.Event, list []fault
 	for _, id := range f.ids {
 		for _, m := range missing(plan, events, lines[id], f.t, end) {
 			if f.Several {
-				m.ID = clip(id)
+				m.ID = page.Clip(id)
 			}
 			life = append(life, m)
 		}
@@ -90,8 +91,8 @@ func (f *finding) tell(plan scenarios.Plan, events []history.Event, list []fault
 		life = slices.Concat(life[:f.Half], life[len(life)-f.Half:])
 	}
 	for i := range life {
-		life[i].At = clock(life[i].t - origin)
-		life[i].Since = signed(life[i].t - first)
+		life[i].At = page.Clock(life[i].t - origin)
+		life[i].Since = page.Signed(life[i].t - first)
 	}
 	f.Life = life
 }
@@ -101,7 +102,7 @@ func messageMoment(e *history.Event) moment {
 	m := moment{t: e.T, rank: rankMessage, Class: "note", Glyph: "·"}
 	switch e.Ev {
 	case history.Attempt:
-		m.Class, m.Glyph, m.Text = "attempt", "○", fmt.Sprintf("%s sends it, try %d, %s", e.Src, e.Try, counted(int64(e.Size), "byte"))
+		m.Class, m.Glyph, m.Text = "attempt", "○", fmt.Sprintf("%s sends it, try %d, %s", e.Src, e.Try, page.Counted(int64(e.Size), "byte"))
 	case history.Ack:
 		m.Class, m.Glyph, m.Text = "ack", "●", fmt.Sprintf("acked to %s, try %d", e.Src, e.Try)
 	case history.Fail:
@@ -123,7 +124,7 @@ func messageMoment(e *history.Event) moment {
 	if e.Text != "" {
 		m.Text += ": " + e.Text
 	}
-	m.Text = clip(m.Text)
+	m.Text = page.Clip(m.Text)
 	return m
 }
 
@@ -212,12 +213,12 @@ func faultMoments(list []fault, from, to int64) []moment {
 		}
 		life = append(life, moment{
 			t: f.from, rank: rankFault, Class: "fault", Glyph: "▼",
-			Text: clip(fmt.Sprintf("%s %d takes effect on %s", f.Kind, f.Ref, f.Target)),
+			Text: page.Clip(fmt.Sprintf("%s %d takes effect on %s", f.Kind, f.Ref, f.Target)),
 		})
 		if f.ended {
 			life = append(life, moment{
 				t: f.to, rank: rankFault, Class: "fault", Glyph: "▲",
-				Text: clip(fmt.Sprintf("%s %d of %s is over, after %s", f.Kind, f.Ref, f.Target, f.Length)),
+				Text: page.Clip(fmt.Sprintf("%s %d of %s is over, after %s", f.Kind, f.Ref, f.Target, f.Length)),
 			})
 		}
 	}
@@ -237,7 +238,7 @@ func worldMoments(events []history.Event, from, to int64) []moment {
 		case e.Ev == history.Phase:
 			life = append(life, moment{t: e.T, rank: rankPhase, Class: "phase", Glyph: "–", Text: phaseWords(e.What)})
 		case e.Ev == history.Note && e.What == history.NoteExited:
-			life = append(life, moment{t: e.T, rank: rankFault, Class: "fault", Glyph: "✕", Text: clip(e.Target + " exited by itself: " + e.Text)})
+			life = append(life, moment{t: e.T, rank: rankFault, Class: "fault", Glyph: "✕", Text: page.Clip(e.Target + " exited by itself: " + e.Text)})
 		}
 	}
 	return life
@@ -252,5 +253,5 @@ func phaseWords(phase string) string {
 	case history.PhaseEnd:
 		return "the run ends"
 	}
-	return "phase " + clip(phase) + " begins"
+	return "phase " + page.Clip(phase) + " begins"
 }

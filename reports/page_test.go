@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/xml"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,57 +14,8 @@ import (
 	"pestle/checker"
 	"pestle/faults"
 	"pestle/history"
+	"pestle/reports/page/pagetest"
 )
-
-// element is one start tag of a page.
-type element struct {
-	name  string
-	attrs map[string]string
-}
-
-// parse reads a page as strictly as XML would, but for attributes without a
-// value: every element is closed where it was opened.
-func parse(t *testing.T, page []byte) []element {
-	t.Helper()
-	for _, code := range []string{styleText, scriptText} { // not markup
-		page = bytes.Replace(page, []byte(code), nil, 1)
-	}
-	d := xml.NewDecoder(bytes.NewReader(page))
-	d.Strict = false
-	d.AutoClose = []string{"meta"}
-	d.Entity = xml.HTMLEntity
-	var elements []element
-	var open []string
-	for {
-		token, err := d.RawToken()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatalf("the page does not parse: %v", err)
-		}
-		switch tok := token.(type) {
-		case xml.StartElement:
-			e := element{name: tok.Name.Local, attrs: map[string]string{}}
-			for _, a := range tok.Attr {
-				e.attrs[a.Name.Local] = a.Value
-			}
-			elements = append(elements, e)
-			if e.name != "meta" {
-				open = append(open, e.name)
-			}
-		case xml.EndElement:
-			if len(open) == 0 || open[len(open)-1] != tok.Name.Local {
-				t.Fatalf("</%s> closes %v", tok.Name.Local, open)
-			}
-			open = open[:len(open)-1]
-		}
-	}
-	if len(open) > 0 {
-		t.Fatalf("never closed: %v", open)
-	}
-	return elements
-}
 
 func renderPage(t *testing.T, s *synthetic) []byte {
 	t.Helper()
@@ -90,44 +38,7 @@ func TestPageIsWholeAndAlone(t *testing.T) {
 			if !bytes.Equal(text, renderPage(t, s)) {
 				t.Error("drawn twice, it differs")
 			}
-			elements := parse(t, text)
-			ids := map[string]bool{}
-			count := map[string]int{}
-			for _, e := range elements {
-				count[e.name]++
-				if id := e.attrs["id"]; id != "" {
-					if ids[id] {
-						t.Errorf("the id %s is there twice", id)
-					}
-					ids[id] = true
-				}
-			}
-			for _, name := range []string{"html", "head", "body", "main", "h1", "style", "script"} {
-				if count[name] != 1 {
-					t.Errorf("%d elements <%s>, want 1", count[name], name)
-				}
-			}
-			for _, name := range []string{"link", "img", "iframe", "object", "embed", "base", "form", "use", "image", "foreignObject"} {
-				if count[name] != 0 {
-					t.Errorf("%d elements <%s>, want none", count[name], name)
-				}
-			}
-			for _, e := range elements {
-				for attr, value := range e.attrs {
-					switch {
-					case attr == "href" && strings.HasPrefix(value, "#"):
-						if !ids[value[1:]] {
-							t.Errorf("the link %s leads nowhere", value)
-						}
-					case attr == "href":
-						if value != "history/a%20b.ndjson" {
-							t.Errorf("a link leaves the run directory: %s", value)
-						}
-					case attr == "src" || attr == "srcset" || attr == "data" || attr == "style" || strings.HasPrefix(attr, "on"):
-						t.Errorf("<%s> has an attribute %s", e.name, attr)
-					}
-				}
-			}
+			pagetest.Alone(t, text, func(link string) bool { return link == "history/a%20b.ndjson" })
 			for _, scheme := range []string{"http://", "https://", "url(", "@import", "ZgotmplZ"} {
 				if s.run.ID != hostileText && bytes.Contains(text, []byte(scheme)) {
 					t.Errorf("the page holds %s", scheme)
@@ -142,9 +53,9 @@ func TestPageIsWholeAndAlone(t *testing.T) {
 func TestPolicyNamesThePagesOwnCode(t *testing.T) {
 	text := renderPage(t, small())
 	var policy string
-	for _, e := range parse(t, text) {
-		if e.attrs["http-equiv"] == "Content-Security-Policy" {
-			policy = e.attrs["content"]
+	for _, e := range pagetest.Parse(t, text) {
+		if e.Attrs["http-equiv"] == "Content-Security-Policy" {
+			policy = e.Attrs["content"]
 		}
 	}
 	if !strings.HasPrefix(policy, "default-src 'none';") {
@@ -215,7 +126,7 @@ func TestPageStaysSmall(t *testing.T) {
 		}
 	}
 	text := renderPage(t, s)
-	parse(t, text)
+	pagetest.Parse(t, text)
 	const limit = 3 << 20
 	if len(text) > limit {
 		t.Errorf("%d bytes, want at most %d", len(text), limit)
@@ -250,8 +161,8 @@ func TestFilesThePageNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var links []string
-	for _, e := range parse(t, text) {
-		if href := e.attrs["href"]; e.name == "a" && !strings.HasPrefix(href, "#") {
+	for _, e := range pagetest.Parse(t, text) {
+		if href := e.Attrs["href"]; e.Name == "a" && !strings.HasPrefix(href, "#") {
 			links = append(links, href)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"pestle/checker"
+	"pestle/reports/page"
 )
 
 // SummaryViolations is how many violations of a property the summary prints;
@@ -34,39 +35,39 @@ func Summary(w io.Writer, dir string, run Run, verdict checker.Verdict, color bo
 	}
 
 	outcome := string(run.Outcome(verdict))
-	fmt.Fprintf(&b, "\n%s  %s\n", paint(outcome, strings.ToUpper(statusWord(outcome))), printable(headline(run, verdict)))
+	fmt.Fprintf(&b, "\n%s  %s\n", paint(outcome, strings.ToUpper(page.StatusWord(outcome))), page.Printable(headline(run, verdict)))
 	if run.PlanHash == "" {
-		fmt.Fprintf(&b, "%s, a history without its plan\n\n", printable(run.ID))
+		fmt.Fprintf(&b, "%s, a history without its plan\n\n", page.Printable(run.ID))
 	} else {
-		fmt.Fprintf(&b, "%s, seed %d, world %s, plan %s, %s\n\n", printable(run.Scenario), run.Seed, printable(run.World), shortHash(run.PlanHash), span(run.Elapsed))
+		fmt.Fprintf(&b, "%s, seed %d, world %s, plan %s, %s\n\n", page.Printable(run.Scenario), run.Seed, page.Printable(run.World), shortHash(run.PlanHash), page.Span(run.Elapsed))
 	}
 
 	slugs, statuses := 0, 0
 	for _, p := range verdict.Properties {
 		slugs = max(slugs, len(p.Slug))
-		statuses = max(statuses, len(statusWord(string(p.Status))))
+		statuses = max(statuses, len(page.StatusWord(string(p.Status))))
 	}
 	indent := 2 + slugs + 2 + statuses + 2
 	for _, p := range verdict.Properties {
-		word := statusWord(string(p.Status))
+		word := page.StatusWord(string(p.Status))
 		pad := strings.Repeat(" ", statuses-len(word))
-		fmt.Fprintf(&b, "  %-*s  %s%s  %s\n", slugs, p.Slug, paint(string(p.Status), word), pad, hang(printable(propertyWords(p)), indent))
+		fmt.Fprintf(&b, "  %-*s  %s%s  %s\n", slugs, p.Slug, paint(string(p.Status), word), pad, hang(page.Printable(propertyWords(p)), indent))
 	}
 	for _, c := range verdict.Claims {
 		if c.Required && !c.Reached {
-			fmt.Fprintf(&b, "  not reached: %s\n", printable(c.Name))
+			fmt.Fprintf(&b, "  not reached: %s\n", page.Printable(c.Name))
 		}
 	}
 	for _, p := range verdict.Properties {
 		if len(p.Violations) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s: %s\n", p.Slug, counted(p.Total, "violation"))
+		fmt.Fprintf(&b, "\n%s: %s\n", p.Slug, page.Counted(p.Total, "violation"))
 		for _, v := range p.Violations[:min(len(p.Violations), SummaryViolations)] {
-			fmt.Fprintf(&b, "  %s\n", printable(v.Detail))
+			fmt.Fprintf(&b, "  %s\n", page.Printable(v.Detail))
 		}
 		if more := p.Total - SummaryViolations; more > 0 {
-			fmt.Fprintf(&b, "  … and %s more\n", number(more))
+			fmt.Fprintf(&b, "  … and %s more\n", page.Number(more))
 		}
 	}
 
@@ -75,10 +76,10 @@ func Summary(w io.Writer, dir string, run Run, verdict checker.Verdict, color bo
 		fmt.Fprintf(&b, "report     %s\n", filepath.Join(dir, ReportName))
 	}
 	if run.TraceHash != "" {
-		fmt.Fprintf(&b, "trace      %s\n", printable(run.TraceHash))
+		fmt.Fprintf(&b, "trace      %s\n", page.Printable(run.TraceHash))
 	}
 	if run.Command != "" {
-		fmt.Fprintf(&b, "reproduce  %s\n", printable(run.Command))
+		fmt.Fprintf(&b, "reproduce  %s\n", page.Printable(run.Command))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("print the summary: %w", err)

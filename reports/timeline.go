@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pestle/history"
+	"pestle/reports/page"
 )
 
 // Bounds of the picture: a day's run draws as much as a minute's.
@@ -138,7 +139,7 @@ func newTimeline(events []history.Event, list []fault, found []finding) timeline
 			break
 		}
 		t.Proven = append(t.Proven, mark{
-			X: s.at(f.t), Title: f.Slug + " proven violated at " + clock(f.t-s.origin), Href: "#" + f.Anchor,
+			X: s.at(f.t), Title: f.Slug + " proven violated at " + page.Clock(f.t-s.origin), Href: "#" + f.Anchor,
 		})
 	}
 	step := s.length()/tickCount + 1
@@ -242,7 +243,7 @@ func charts(s scale, events []history.Event) []chart {
 		return append(list, s.chart("deliveries", "deliveries/s, all channels", all, nil, ""))
 	}
 	for _, channel := range channels {
-		list = append(list, s.chart("deliveries", "deliveries/s, "+clip(channel), deliveries[channel], nil, ""))
+		list = append(list, s.chart("deliveries", "deliveries/s, "+page.Clip(channel), deliveries[channel], nil, ""))
 	}
 	return list
 }
@@ -257,7 +258,7 @@ func (s scale) chart(class, name string, counts, against []int64, againstName st
 		}
 	}
 	top = roundUp(top)
-	c := chart{Name: name, Class: class, Cells: s.cells, Top: number(top) + "/s"}
+	c := chart{Name: name, Class: class, Cells: s.cells, Top: page.Number(top) + "/s"}
 	c.Area = stairs(counts, rate, top, true)
 	if against != nil {
 		c.Line = stairs(against, rate, top, false)
@@ -267,13 +268,13 @@ func (s scale) chart(class, name string, counts, against []int64, againstName st
 		sum += n
 		peak = max(peak, rate(n))
 		from := int64(i) * s.width
-		text := fmt.Sprintf("%s to %s: %s %s", clock(from), clock(from+s.width), number(rate(n)), name)
+		text := fmt.Sprintf("%s to %s: %s %s", page.Clock(from), page.Clock(from+s.width), page.Number(rate(n)), name)
 		if against != nil {
-			text += fmt.Sprintf(", %s %s", number(rate(against[i])), againstName)
+			text += fmt.Sprintf(", %s %s", page.Number(rate(against[i])), againstName)
 		}
 		c.Hovers = append(c.Hovers, hover{X: s.percent(from), W: s.percent(s.width), Text: text})
 	}
-	c.Label = fmt.Sprintf("%s over time: %s in all, at most %s per second", name, number(sum), number(peak))
+	c.Label = fmt.Sprintf("%s over time: %s in all, at most %s per second", name, page.Number(sum), page.Number(peak))
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"pestle/checker"
 	"pestle/history"
+	"pestle/reports/page"
 )
 
 // VerdictSchema is the version of verdict.json's format.
@@ -121,7 +122,7 @@ func WriteVerdict(dir string, f VerdictFile) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, VerdictName), data)
+	return page.Replace(filepath.Join(dir, VerdictName), data)
 }
 
 // ReadVerdict reads verdict.json of a run directory.
@@ -145,7 +146,7 @@ func ReadVerdict(dir string) (VerdictFile, error) {
 
 func decodeVerdict(data []byte) (VerdictFile, error) {
 	if len(data) > maxVerdict {
-		return VerdictFile{}, fmt.Errorf("it is longer than %s bytes", number(maxVerdict))
+		return VerdictFile{}, fmt.Errorf("it is longer than %s bytes", page.Number(maxVerdict))
 	}
 	var head struct {
 		Schema int `json:"schema"`
@@ -164,33 +165,4 @@ func decodeVerdict(data []byte) (VerdictFile, error) {
 		return VerdictFile{}, err
 	}
 	return f, nil
-}
-
-// writeFile replaces a file in one step: the bytes are on disk under another
-// name before the rename.
-func writeFile(path string, data []byte) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			_ = temp.Close() // already closed on some paths; the first error is the one to tell
-			_ = os.Remove(temp.Name())
-			err = fmt.Errorf("write %s: %w", path, err)
-		}
-	}()
-	if _, err = temp.Write(data); err != nil {
-		return err
-	}
-	if err = temp.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = temp.Sync(); err != nil {
-		return err
-	}
-	if err = temp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
 }

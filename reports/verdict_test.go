@@ -98,39 +98,6 @@ func TestReadVerdictRefuses(t *testing.T) {
 	}
 }
 
-// A writer that fails leaves what was there and nothing else.
-func TestWriteFileIsAllOrNothing(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, VerdictName)
-	for _, text := range []string{"one", "two"} {
-		if err := writeFile(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(path); err != nil || string(got) != text {
-			t.Fatalf("read %q, %v; want %q", got, err, text)
-		}
-	}
-	taken := filepath.Join(dir, "taken")
-	if err := os.MkdirAll(filepath.Join(taken, "inside"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	err := writeFile(taken, []byte("three")) // a directory cannot be replaced by a file
-	if err == nil || !strings.Contains(err.Error(), "write "+taken) {
-		t.Errorf("error %v, want one that names %s", err, taken)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	if diff := cmp.Diff([]string{"taken", VerdictName}, names); diff != "" {
-		t.Errorf("files left (-want +got):\n%s", diff)
-	}
-}
-
 // What is read is written again as the same bytes.
 func FuzzVerdict(f *testing.F) {
 	for _, s := range []*synthetic{small(), failing()} {
