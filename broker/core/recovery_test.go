@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,5 +89,24 @@ func TestRestartAddsNoMarks(t *testing.T) {
 	}
 	if now := r.core.writer.at; now != at {
 		t.Errorf("the journal ended at %d and ends at %d", at, now)
+	}
+}
+
+// An answer does not wait for the zeros of the next file: it is asked for
+// behind the sync that the answer waits for.
+func TestNextFileIsMadeBehindTheSync(t *testing.T) {
+	r := newRig(t, Config{FileSize: 4 << 10})
+	p := r.dial()
+	p.publish("t", strings.Repeat("x", 1000))
+	p.Publish("t", []byte(strings.Repeat("x", 1000)))
+	for len(r.changes) < 2 {
+		r.work()
+	}
+	var kinds []EffectKind
+	for _, e := range r.changes {
+		kinds = append(kinds, e.Kind)
+	}
+	if want := []EffectKind{FxWrite, FxSync, FxCreate}; !slices.Equal(kinds, want) {
+		t.Errorf("disk effects %v, want %v", kinds, want)
 	}
 }

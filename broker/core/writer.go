@@ -119,7 +119,6 @@ func (w *writer) write(now Time, fx *Effects) {
 	w.open, w.openLen = w.open[:0], 0
 	w.core.deadlines.cancel(&w.idle)
 	fx.add(Effect{Kind: FxWrite, File: f.seq, Offset: from, Data: data})
-	w.createAhead(fx)
 }
 
 // mark issues a batch without records.
@@ -130,7 +129,8 @@ func (w *writer) mark(now Time, fx *Effects) {
 	w.write(now, fx)
 }
 
-// sync makes all that was written durable. There must be none outstanding.
+// sync makes all that was written durable. There must be none outstanding. The
+// next file is asked for behind it: answers must not wait for its zeros.
 func (w *writer) sync(fx *Effects) {
 	if w.syncing != 0 {
 		panic("core: two syncs of the journal at once")
@@ -138,6 +138,7 @@ func (w *writer) sync(fx *Effects) {
 	w.syncing = w.core.token()
 	w.syncUpTo = w.end()
 	fx.add(Effect{Kind: FxSync, File: w.current().seq, Token: w.syncing})
+	w.createAhead(fx)
 }
 
 // synced notes a completed sync.
@@ -183,7 +184,6 @@ func (w *writer) turn(checkpoint []journal.Record, fx *Effects) {
 		w.checkpointLen = journal.RecordSize(len(r.Payload)) + max(w.openLen, journal.BatchHeaderSize)
 		w.put(r)
 	}
-	w.createAhead(fx)
 }
 
 // createAhead asks for the next file once half of the current one is used.
