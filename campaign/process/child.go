@@ -191,8 +191,10 @@ func (c *child) lastWords() string {
 		all[i] = strings.TrimSpace(line)
 	}
 	for _, line := range slices.Backward(all) {
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-			return line
+		for _, crash := range []string{"panic: ", "fatal error: ", "SIGABRT: ", "SIGQUIT: ", "SIGSEGV: ", "SIGBUS: "} {
+			if strings.HasPrefix(line, crash) {
+				return line
+			}
 		}
 	}
 	if len(all) > lines {

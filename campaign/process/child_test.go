@@ -114,6 +114,7 @@ func TestLastWords(t *testing.T) {
 		{"the last three lines", "a\nb\n\tc\nd\n", "b | c | d"},
 		{"a crash says why far above its end", "up\npanic: core: two syncs\n\ngoroutine 1 [running]:\n" + strings.Repeat("\tcore.go:1\n", 500), "panic: core: two syncs"},
 		{"and so does one of the runtime", "fatal error: concurrent map writes\n\ngoroutine 1:\na\nb\nc\n", "fatal error: concurrent map writes"},
+		{"or by a signal", "SIGABRT: abort\nPC=0x47 m=0\n\ngoroutine 0:\ncs 0x33\nfs 0x0\ngs 0x0\n", "SIGABRT: abort"},
 	} {
 		dir := t.TempDir()
 		child := &child{name: "broker-1", dir: dir}
