@@ -81,9 +81,15 @@ func TestCalmWeather(t *testing.T) {
 	p.Workload.Consumers[0].RequeuePermille = 0
 	p.Workload.Producers[0].Interval = 10 * millisecond
 	times := map[history.Kind]int{}
+	paces := map[int64]bool{} // ns between two attempts: timers are late, each by its own
+	last := int64(0)
 	result, err := sim.Run(sim.Options{Plan: p, Sink: func(e history.Event) error {
 		if e.Ev != history.Note {
 			times[e.Ev]++
+		}
+		if e.Ev == history.Attempt {
+			paces[e.T-last] = true
+			last = e.T
 		}
 		if e.What == history.NoteDisconnected && !strings.HasPrefix(e.Src, "consumer") {
 			t.Errorf("%+v", e)
@@ -96,6 +102,9 @@ func TestCalmWeather(t *testing.T) {
 	n := times[history.Attempt]
 	if n < 2900 || times[history.Ack] != n || times[history.Consume] != n || times[history.Finish] != n || times[history.Fail]+times[history.Unknown]+times[history.Requeue] > 0 {
 		t.Errorf("%v", times)
+	}
+	if len(paces) < n/2 {
+		t.Errorf("the producer wakes like a clockwork: only %d different pauses between %d attempts", len(paces), n)
 	}
 	if result.Steps == 0 || result.Steps >= result.Events {
 		t.Errorf("%d steps in %d events", result.Steps, result.Events)
