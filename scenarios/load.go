@@ -19,12 +19,21 @@ import (
 // the folder scenarios. A mistake is one error that says where it stands
 // (file:line:column, or the setting), what was found and what is allowed.
 func Load(scenario string, settings []string) (Scenario, error) {
-	path := locate(scenario)
-	source, err := readBounded(path, MaxScenario)
+	path, source, err := Read(scenario)
 	if err != nil {
-		return Scenario{}, fmt.Errorf("read scenario: %w", err)
+		return Scenario{}, err
 	}
 	return Parse(path, source, settings)
+}
+
+// Read returns what Load parses, for those who parse it elsewhere or again: the
+// file that is meant, and its content.
+func Read(scenario string) (file string, source []byte, err error) {
+	file = locate(scenario)
+	if source, err = readBounded(file, MaxScenario); err != nil {
+		return file, nil, fmt.Errorf("read scenario: %w", err)
+	}
+	return file, source, nil
 }
 
 // locate returns the file that the user's word means.

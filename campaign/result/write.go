@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"pestle/reports/page"
 )
 
 // maxCampaign bounds a campaign.json that is read, in bytes.
@@ -37,15 +39,7 @@ func Write(dir string, c Campaign) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, Name)
-	part := filepath.Join(dir, "."+Name+".part") // one campaign at a time has the directory
-	if err := os.WriteFile(part, data, 0o644); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := os.Rename(part, path); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return page.Replace(filepath.Join(dir, Name), data)
 }
 
 // Read reads campaign.json of a campaign's directory.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"pestle/campaign/fleet"
 	"pestle/campaign/process"
 )
 
@@ -38,12 +39,8 @@ func (d *display) line(format string, args ...any) {
 // progress shows p, unless it was shown just now.
 func (d *display) progress(p process.Progress) {
 	now := time.Now()
-	every := plainEvery
-	if d.terminal {
-		every = renewEvery
-	}
 	since := now.Sub(d.shown)
-	if since < every && p.Phase == d.phase {
+	if since < d.every() && p.Phase == d.phase {
 		return
 	}
 	rate := int64(0)
@@ -52,13 +49,46 @@ func (d *display) progress(p process.Progress) {
 	}
 	text := fmt.Sprintf("%-8s %3.0f/%.0f s  %d acks (%d/s), %d deliveries, faults %d/%d",
 		p.Phase, p.Elapsed.Seconds(), p.Total.Seconds(), p.Acks, rate, p.Consumes, p.Faults, p.Planned)
-	if d.terminal {
-		fmt.Fprintf(d.out, "\r\x1b[K%s", text)
-		d.dirty = true
-	} else {
-		fmt.Fprintln(d.out, text)
-	}
+	d.renew(text)
 	d.shown, d.phase, d.acks = now, p.Phase, p.Acks
+}
+
+// campaign shows how far a campaign is, unless it was shown just now.
+func (d *display) campaign(p fleet.Progress) {
+	now := time.Now()
+	if now.Sub(d.shown) < d.every() && p.Doing == d.phase {
+		return
+	}
+	d.shown, d.phase = now, p.Doing
+	if p.Doing != "" {
+		d.renew(p.Doing)
+		return
+	}
+	text := fmt.Sprintf("%d/%d runs", p.Done, p.Total)
+	if p.Now > 0 {
+		perRun := p.Elapsed / time.Duration(p.Now)
+		left := perRun * time.Duration(p.Total-p.Done)
+		text += fmt.Sprintf("  %.1f/s, %v left", 1/perRun.Seconds(), left.Round(time.Second))
+	}
+	d.renew(fmt.Sprintf("%s  %d failed, with %d fingerprints", text, p.Failed, p.Fingerprints))
+}
+
+// every is how often the line renews itself.
+func (d *display) every() time.Duration {
+	if d.terminal {
+		return renewEvery
+	}
+	return plainEvery
+}
+
+// renew shows a text in place of the line before, or on a line of its own.
+func (d *display) renew(text string) {
+	if !d.terminal {
+		fmt.Fprintln(d.out, text)
+		return
+	}
+	fmt.Fprintf(d.out, "\r\x1b[K%s", text)
+	d.dirty = true
 }
 
 // done leaves the renewing line as it stands.

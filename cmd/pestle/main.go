@@ -83,6 +83,7 @@ that speaks NSQ's protocol.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(runCommand(), replayCommand(), checkCommand(), planCommand(),
+		campaignCommand(), campaignWorkerCommand(),
 		brokerCommand(), workloadCommand(), benchCommand(), versionCommand())
 	return root
 }
