@@ -25,6 +25,7 @@ type Config struct {
 	FileSize   int64  // of a journal file in bytes; 16 MiB. An entry or checkpoint that is larger makes its file grow
 	CacheBytes int64  // bodies kept in memory; 64 MiB. Others are read back from the journal
 	DataGroups uint32 // groups that new partitions are spread over; 1
+	Salt       uint64 // random, another in each life of a node: what a client must not guess, see package journal
 }
 
 const (

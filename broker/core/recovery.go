@@ -141,7 +141,12 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 	c.monoBase, c.startWall = now.Mono, now.Wall
 	c.logBase = now.Wall
 	// The last goes first: a crash in between must leave no hole.
-	for _, seq := range slices.Backward(tail.Empty) {
+	empty := tail.Empty
+	if tail.Spare >= w.fileSize {
+		w.ahead = &journalFile{seq: empty[0], size: tail.Spare}
+		empty = empty[1:]
+	}
+	for _, seq := range slices.Backward(empty) {
 		fx.add(Effect{Kind: FxRemove, File: seq})
 	}
 	if tail.End == (journal.Position{}) {
@@ -149,7 +154,7 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 		return c, nil
 	}
 	c.logBase = tail.LogTime + max(0, now.Wall-tail.WallTime)
-	w.at, w.durable = tail.End.Offset, tail.RewriteAt
+	w.at, w.durable, w.current().salt = tail.End.Offset, tail.RewriteAt, tail.Salt
 	if tail.Torn > 0 {
 		fx.point(PointRecoveryTornTail)
 		fx.log(Warn, "journal file %d: %d bytes of an unfinished write behind offset %d are cut off; nothing in them was acknowledged", tail.End.File, tail.Torn, tail.End.Offset)
@@ -173,16 +178,15 @@ func (c *Core) startEmpty(fx *Effects) {
 }
 
 // firstCreated goes on with the start of an empty journal.
-func (c *Core) firstCreated(now Time, ev Event, fx *Effects) {
+func (c *Core) firstCreated(ev Event, fx *Effects) {
 	w := c.writer
 	if ev.Failed {
 		c.exit(fx, "the first journal file cannot be made: "+ev.Text)
 		return
 	}
 	w.creating = 0
-	w.files = append(w.files, w.making)
+	w.enter(w.making, fx)
 	w.making = nil
-	c.recovered(now, fx)
 }
 
 // recovered begins to serve: the journal is durable up to its end.

@@ -110,3 +110,41 @@ func TestNextFileIsMadeBehindTheSync(t *testing.T) {
 		t.Errorf("disk effects %v, want %v", kinds, want)
 	}
 }
+
+// A file that was made ahead is kept over a restart: a full disk may not give
+// its place again. One that is too short was left half made, and one that was
+// written to is torn.
+func TestFileMadeAheadIsKept(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(f *diskFile)
+		kept   bool
+	}{
+		"as it was made":  {func(*diskFile) {}, true},
+		"with its header": {func(f *diskFile) { copy(f.cached, journal.AppendFileHeader(nil, 2, 17)) }, true},
+		"half made":       {func(f *diskFile) { f.cached = f.cached[:1000] }, false},
+		"torn":            {func(f *diskFile) { copy(f.cached, journal.AppendFileHeader(nil, 2, 17)); f.cached[200] = 1 }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, Config{FileSize: 4 << 10, Salt: 42})
+			p := r.dial()
+			for len(r.disk) < 2 {
+				p.publish("t", strings.Repeat("x", 100))
+			}
+			r.kill()
+			test.change(r.disk[2])
+			r.noRoom = true
+			r.start()
+			p = r.dial()
+			var answers []string
+			for range 50 {
+				p.Publish("t", []byte(strings.Repeat("x", 100)))
+				answers = append(answers, p.got()...)
+			}
+			if now := r.core.writer.current().seq; now == 2 != test.kept {
+				t.Errorf("the node writes to file %d; answers: %q", now, answers)
+			}
+			r.noRoom = false
+			r.restart()
+		})
+	}
+}

@@ -126,7 +126,7 @@ func (v *soleVoter) gather(now Time, fx *Effects) {
 	if len(w.open) > 0 && (full || v.flush || w.openLen >= memoryGather) {
 		w.write(now, fx)
 	}
-	if w.syncing == 0 && w.durable != w.end() && w.at > 0 {
+	if w.syncing == 0 && w.durable != w.end() && w.at > journal.FileHeaderSize {
 		w.sync(fx)
 	}
 	if full && len(w.open) == 0 && len(v.outcomes) == 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"pestle/broker/journal"
 	"pestle/broker/nsq"
 )
 
@@ -268,7 +269,7 @@ func TestMemoryAcknowledgesAtOnceAndForgets(t *testing.T) {
 	r := newRig(t, Config{Durability: Memory})
 	p := r.dial()
 	p.publish("t", "a", "b")
-	if n := len(r.disk[1].unsynced); n != 0 || !bytes.Equal(r.disk[1].cached, make([]byte, len(r.disk[1].cached))) {
+	if f := r.disk[1]; len(f.unsynced) != 0 || len(bytes.Trim(f.cached[journal.FileHeaderSize:], "\x00")) != 0 {
 		t.Errorf("something was written")
 	}
 	r.restart()

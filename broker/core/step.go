@@ -130,7 +130,7 @@ func (c *Core) enact(now Time, o outcome, fx *Effects) {
 
 func (c *Core) created(now Time, ev Event, fx *Effects) {
 	if !c.ready {
-		c.firstCreated(now, ev, fx)
+		c.firstCreated(ev, fx)
 		return
 	}
 	c.writer.created(now, ev, fx)

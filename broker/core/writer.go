@@ -18,6 +18,7 @@ const (
 // journalFile is one file of this node's journal.
 type journalFile struct {
 	seq   uint64
+	salt  uint64           // see package journal
 	size  int64            // bytes; what is written beyond makes the file grow
 	live  int64            // stored messages whose body is in it
 	freed journal.Position // when live last became 0: where the entry that did it ends
@@ -61,7 +62,7 @@ func (w *writer) end() journal.Position {
 
 // room is how many bytes of records the current file still takes.
 func (w *writer) room() int64 {
-	room := w.current().size - max(w.at, journal.FileHeaderSize) - sealed
+	room := w.current().size - w.at - sealed
 	return room - max(w.openLen, journal.BatchHeaderSize)
 }
 
@@ -82,7 +83,7 @@ func (w *writer) put(r journal.Record) (journal.Position, bool) {
 	}
 	where := journal.Position{
 		File:   w.current().seq,
-		Offset: max(w.at, journal.FileHeaderSize) + w.openLen + journal.RecordHeaderSize,
+		Offset: w.at + w.openLen + journal.RecordHeaderSize,
 	}
 	w.open = append(w.open, r)
 	w.openLen += size
@@ -91,27 +92,18 @@ func (w *writer) put(r journal.Record) (journal.Position, bool) {
 
 // fresh reports that the current file has nothing but its checkpoint.
 func (w *writer) fresh() bool {
-	return w.at == 0 && w.openLen <= max(w.checkpointLen, journal.BatchHeaderSize)
+	return w.at == journal.FileHeaderSize && w.openLen <= max(w.checkpointLen, journal.BatchHeaderSize)
 }
 
 // write issues the open batch.
 func (w *writer) write(now Time, fx *Effects) {
-	f := w.current()
-	var data []byte
-	from := w.at
-	if w.at == 0 {
-		data = make([]byte, 0, journal.FileHeaderSize+w.openLen)
-		data = journal.AppendFileHeader(data, f.seq)
-		w.at = journal.FileHeaderSize
-	} else {
-		data = make([]byte, 0, max(w.openLen, journal.MarkSize))
-	}
-	data = journal.AppendBatch(data, w.end(), journal.Batch{
+	f, from := w.current(), w.at
+	data := journal.AppendBatch(make([]byte, 0, max(w.openLen, journal.MarkSize)), f.salt, w.end(), journal.Batch{
 		Durable: w.durable, LogTime: w.core.logTime(now), WallTime: now.Wall, Records: w.open,
 	})
-	w.at = from + int64(len(data))
+	w.at += int64(len(data))
 	w.marked = len(w.open) == 0
-	if from == 0 && w.checkpointLen > 0 {
+	if from == journal.FileHeaderSize && w.checkpointLen > 0 {
 		fx.point(PointCheckpointWritten)
 	}
 	fx.point(PointJournalWrite)
@@ -175,10 +167,21 @@ func (w *writer) seal(now Time, fx *Effects) {
 // turnable reports that the sealed file is durable: the next may begin.
 func (w *writer) turnable() bool { return w.sealing && w.durable == w.end() }
 
+// enter goes over to a file and gives it its header, which must be durable
+// before anything else is in the file.
+func (w *writer) enter(f *journalFile, fx *Effects) {
+	f.salt = w.core.cfg.Salt
+	w.files = append(w.files, f)
+	w.at, w.checkpointLen = journal.FileHeaderSize, 0
+	fx.add(Effect{Kind: FxWrite, File: f.seq, Data: journal.AppendFileHeader(nil, f.seq, f.salt)})
+	w.syncing, w.syncUpTo = w.core.token(), w.durable
+	fx.add(Effect{Kind: FxSync, File: f.seq, Token: w.syncing})
+}
+
 // turn goes over to the next file, which begins with the state so far.
 func (w *writer) turn(checkpoint []journal.Record, fx *Effects) {
-	w.files = append(w.files, w.ahead)
-	w.ahead, w.at, w.sealing, w.checkpointLen = nil, 0, false, 0
+	w.enter(w.ahead, fx)
+	w.ahead, w.sealing = nil, false
 	fx.point(PointFileRotated)
 	for _, r := range checkpoint {
 		w.checkpointLen = journal.RecordSize(len(r.Payload)) + max(w.openLen, journal.BatchHeaderSize)
@@ -232,8 +235,8 @@ func (t createTimer) expire(_ *Core, _ Time, fx *Effects) { t.w.create(fx) }
 
 // close ends the journal, of which everything was written, with a durable mark.
 func (w *writer) close(now Time, fx *Effects) {
-	if w.at == 0 {
-		return // nothing was ever written to this file
+	if w.at == journal.FileHeaderSize {
+		return // nothing was ever written to the journal
 	}
 	if !w.marked {
 		w.mark(now, fx)

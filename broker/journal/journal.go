@@ -7,20 +7,21 @@
 // oldest may be gone. A file is filled with zeros when it is made and holds a
 // file header and then batches, each at a multiple of 8 bytes:
 //
-//	file header, 32 bytes, at offset 0
+//	file header, 40 bytes, at offset 0
 //	 0  8  magic "PSTLJRNL"
 //	 8  4  version, 1
 //	12  4  zero
 //	16  8  sequence number of the file
-//	24  4  CRC-32C of bytes 0..23
-//	28  4  zero
+//	24  8  salt of the file
+//	32  4  CRC-32C of bytes 0..31
+//	36  4  zero
 //
 //	batch, what one sync makes durable
 //	 0  4  magic "BTCH"
 //	 4  4  length of the batch with this header, a multiple of 8
 //	 8  4  number of records; 0: a mark, which only carries the position below
-//	12  4  CRC-32C of the file's sequence number, the batch's offset and
-//	       bytes 0..11 and 16..47
+//	12  4  CRC-32C of the file's salt and sequence number, the batch's offset
+//	       and bytes 0..11 and 16..47
 //	16  8  durable position: file …
 //	24  8  … and offset up to which the journal was durable when the batch was
 //	       written
@@ -30,8 +31,8 @@
 //
 //	record
 //	 0  4  length of the payload
-//	 4  4  CRC-32C of the file's sequence number, the record's offset, bytes
-//	       0..3 and 8..31, payload and padding
+//	 4  4  CRC-32C of the file's salt and sequence number, the record's offset,
+//	       bytes 0..3 and 8..31, payload and padding
 //	 8  4  group
 //	12  1  kind
 //	13  3  zero
@@ -41,7 +42,8 @@
 //
 // Numbers are little-endian. A batch is valid when all its CRCs are; because
 // they cover the file and the offset, a block that a disk or a person put
-// elsewhere is not.
+// elsewhere is not. The salt is a random number that no client knows, so that
+// none can publish bytes that a search for batches takes for one.
 //
 // The durable position is what tells torn from rotten. A crash may leave
 // anything behind the last sync, so what follows the last valid batch is a
@@ -49,6 +51,8 @@
 // then acknowledged records have gone bad, and a node must not start as if
 // they had never been. The writer's part of that:
 //
+//   - a file's header is durable before the file gets its first batch, so that
+//     a header that cannot be read, with anything behind it, is rot;
 //   - one sync at a time, and the next batch is written after it, so that at
 //     most one batch is not durable;
 //   - a file's last batch is durable before the next file gets its first,
@@ -58,9 +62,9 @@
 //
 // Example:
 //
-//	file := journal.AppendFileHeader(nil, 1)
+//	file := journal.AppendFileHeader(nil, 1, salt)
 //	at := journal.Position{File: 1, Offset: int64(len(file))}
-//	file = journal.AppendBatch(file, at, journal.Batch{
+//	file = journal.AppendBatch(file, salt, at, journal.Batch{
 //		LogTime: 5, Records: []journal.Record{{Group: 1, Kind: 3, Index: 1, Payload: body}},
 //	})
 //	var r journal.Reader
@@ -75,7 +79,7 @@ import (
 
 // Sizes in bytes; see the tables above.
 const (
-	FileHeaderSize   = 32
+	FileHeaderSize   = 40
 	BatchHeaderSize  = 48
 	RecordHeaderSize = 32
 	MarkSize         = BatchHeaderSize // a batch without records
@@ -127,24 +131,25 @@ func RecordSize(n int) int64 { return RecordHeaderSize + padded(int64(n)) }
 func padded(n int64) int64 { return (n + align - 1) &^ (align - 1) }
 
 // AppendFileHeader appends the header of file seq.
-func AppendFileHeader(dst []byte, seq uint64) []byte {
+func AppendFileHeader(dst []byte, seq, salt uint64) []byte {
 	start := len(dst)
 	dst = append(dst, fileMagic...)
 	dst = binary.LittleEndian.AppendUint32(dst, version)
 	dst = binary.LittleEndian.AppendUint32(dst, 0)
 	dst = binary.LittleEndian.AppendUint64(dst, seq)
+	dst = binary.LittleEndian.AppendUint64(dst, salt)
 	dst = binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli()))
 	return binary.LittleEndian.AppendUint32(dst, 0)
 }
 
 // AppendBatch appends b as it stands at a position, which must be a multiple
-// of 8.
-func AppendBatch(dst []byte, at Position, b Batch) []byte {
+// of 8, in a file of that salt.
+func AppendBatch(dst []byte, salt uint64, at Position, b Batch) []byte {
 	start := len(dst)
 	dst = append(dst, batchMagic...)
 	dst = append(dst, make([]byte, BatchHeaderSize-len(batchMagic))...)
 	for _, r := range b.Records {
-		dst = appendRecord(dst, Position{at.File, at.Offset + int64(len(dst)-start)}, r)
+		dst = appendRecord(dst, salt, Position{at.File, at.Offset + int64(len(dst)-start)}, r)
 	}
 	header := dst[start : start+BatchHeaderSize]
 	binary.LittleEndian.PutUint32(header[4:], uint32(len(dst)-start))
@@ -153,11 +158,11 @@ func AppendBatch(dst []byte, at Position, b Batch) []byte {
 	binary.LittleEndian.PutUint64(header[24:], uint64(b.Durable.Offset))
 	binary.LittleEndian.PutUint64(header[32:], uint64(b.LogTime))
 	binary.LittleEndian.PutUint64(header[40:], uint64(b.WallTime))
-	binary.LittleEndian.PutUint32(header[12:], sum(at, header[:12], header[16:]))
+	binary.LittleEndian.PutUint32(header[12:], sum(salt, at, header[:12], header[16:]))
 	return dst
 }
 
-func appendRecord(dst []byte, at Position, r Record) []byte {
+func appendRecord(dst []byte, salt uint64, at Position, r Record) []byte {
 	start := len(dst)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(r.Payload)))
 	dst = binary.LittleEndian.AppendUint32(dst, 0)
@@ -170,7 +175,7 @@ func appendRecord(dst []byte, at Position, r Record) []byte {
 		dst = append(dst, 0)
 	}
 	record := dst[start:]
-	binary.LittleEndian.PutUint32(record[4:], sum(at, record[:4], record[8:]))
+	binary.LittleEndian.PutUint32(record[4:], sum(salt, at, record[:4], record[8:]))
 	return dst
 }
 
@@ -179,10 +184,11 @@ func appendRecord(dst []byte, at Position, r Record) []byte {
 func Sum(body []byte) uint32 { return crc32.Checksum(body, castagnoli()) }
 
 // sum is the CRC-32C of two byte strings that stand at a position.
-func sum(at Position, a, b []byte) uint32 {
-	var where [16]byte
-	binary.LittleEndian.PutUint64(where[:8], at.File)
-	binary.LittleEndian.PutUint64(where[8:], uint64(at.Offset))
+func sum(salt uint64, at Position, a, b []byte) uint32 {
+	var where [24]byte
+	binary.LittleEndian.PutUint64(where[:], salt)
+	binary.LittleEndian.PutUint64(where[8:], at.File)
+	binary.LittleEndian.PutUint64(where[16:], uint64(at.Offset))
 	table := castagnoli()
 	return crc32.Update(crc32.Update(crc32.Checksum(where[:], table), table, a), table, b)
 }

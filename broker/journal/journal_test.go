@@ -12,6 +12,9 @@ import (
 // fileSize is the size of the files these tests make.
 const fileSize = 4096
 
+// salt is that of every file these tests make.
+const salt = 0x5a17
+
 // written is a journal file under construction, kept by the rules of the
 // package comment.
 type written struct {
@@ -23,7 +26,7 @@ type written struct {
 }
 
 func newFile(seq uint64, durable Position) *written {
-	w := &written{seq: seq, data: AppendFileHeader(nil, seq), durable: durable}
+	w := &written{seq: seq, data: AppendFileHeader(nil, seq, salt), durable: durable}
 	w.ends = []int64{FileHeaderSize}
 	return w
 }
@@ -38,7 +41,7 @@ func (w *written) batch(sync bool, payloads ...string) {
 		w.index++
 		b.Records = append(b.Records, Record{Group: 1, Kind: 7, Index: w.index, Term: 1, Payload: []byte(p)})
 	}
-	w.data = AppendBatch(w.data, w.end(), b)
+	w.data = AppendBatch(w.data, salt, w.end(), b)
 	w.ends = append(w.ends, int64(len(w.data)))
 	if sync {
 		w.durable = w.end()
@@ -74,10 +77,10 @@ func TestBatchesComeBackAsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Batch{
-		{At: 32, Durable: Position{2, 640}, LogTime: 1001, WallTime: 2001, Records: []Record{
-			{Group: 1, Kind: 7, Index: 1, Term: 1, Payload: []byte("a"), At: 32 + 48 + 32},
-			{Group: 1, Kind: 7, Index: 2, Term: 1, Payload: []byte{}, At: 32 + 48 + 40 + 32},
-			{Group: 1, Kind: 7, Index: 3, Term: 1, Payload: []byte(strings.Repeat("x", 1000)), At: 32 + 48 + 40 + 32 + 32},
+		{At: 40, Durable: Position{2, 640}, LogTime: 1001, WallTime: 2001, Records: []Record{
+			{Group: 1, Kind: 7, Index: 1, Term: 1, Payload: []byte("a"), At: 40 + 48 + 32},
+			{Group: 1, Kind: 7, Index: 2, Term: 1, Payload: []byte{}, At: 40 + 48 + 40 + 32},
+			{Group: 1, Kind: 7, Index: 3, Term: 1, Payload: []byte(strings.Repeat("x", 1000)), At: 40 + 48 + 40 + 32 + 32},
 		}},
 		{At: w.ends[1], Durable: Position{3, w.ends[1]}, LogTime: 1002, WallTime: 2002, Records: []Record{}},
 		{At: w.ends[2], Durable: Position{3, w.ends[2]}, LogTime: 1003, WallTime: 2003, Records: []Record{
@@ -92,7 +95,7 @@ func TestBatchesComeBackAsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantTail := Tail{
-		End: w.end(), Size: fileSize, LogTime: 1003, WallTime: 2003,
+		End: w.end(), Size: fileSize, Salt: salt, LogTime: 1003, WallTime: 2003,
 		RewriteAt: Position{3, w.ends[2]}, Rewrite: w.data[w.ends[2]:],
 	}
 	if diff := cmp.Diff(wantTail, tail); diff != "" {
@@ -102,20 +105,20 @@ func TestBatchesComeBackAsWritten(t *testing.T) {
 
 // The bytes of the format are fixed: a change of them must be seen.
 func TestBytesOfTheFormat(t *testing.T) {
-	got := AppendFileHeader(nil, 2)
-	got = AppendBatch(got, Position{2, 32}, Batch{
+	got := AppendFileHeader(nil, 2, salt)
+	got = AppendBatch(got, salt, Position{2, 40}, Batch{
 		Durable: Position{1, 64}, LogTime: 5, WallTime: 6,
 		Records: []Record{{Group: 1, Kind: 7, Index: 9, Term: 1, Payload: []byte("hello")}},
 	})
 	want := strings.Join([]string{
-		"5053544c4a524e4c 01000000 00000000 0200000000000000 " + fmt.Sprintf("%x", got[24:28]) + " 00000000",
-		"42544348 58000000 01000000 " + fmt.Sprintf("%x", got[44:48]) + " 0100000000000000 4000000000000000 0500000000000000 0600000000000000",
-		"05000000 " + fmt.Sprintf("%x", got[84:88]) + " 01000000 07 000000 0900000000000000 0100000000000000 68656c6c6f 000000",
+		"5053544c4a524e4c 01000000 00000000 0200000000000000 175a000000000000 " + fmt.Sprintf("%x", got[32:36]) + " 00000000",
+		"42544348 58000000 01000000 " + fmt.Sprintf("%x", got[52:56]) + " 0100000000000000 4000000000000000 0500000000000000 0600000000000000",
+		"05000000 " + fmt.Sprintf("%x", got[92:96]) + " 01000000 07 000000 0900000000000000 0100000000000000 68656c6c6f 000000",
 	}, "")
 	if hex := fmt.Sprintf("%x", got); hex != strings.ReplaceAll(want, " ", "") {
 		t.Errorf("bytes\n got %s\nwant %s", hex, want)
 	}
-	if sum := fmt.Sprintf("%x %x %x", got[24:28], got[44:48], got[84:88]); sum != goldenSums {
+	if sum := fmt.Sprintf("%x %x %x", got[32:36], got[52:56], got[92:96]); sum != goldenSums {
 		t.Errorf("CRCs are %s, were %s", sum, goldenSums)
 	}
 }
@@ -228,9 +231,12 @@ func TestJournalsThatMustNotStart(t *testing.T) {
 	three.batch(true, "three")
 
 	newer := bytes.Clone(one.file())
-	copy(newer, AppendFileHeader(nil, 1))
+	copy(newer, AppendFileHeader(nil, 1, salt))
 	newer[8] = 9
-	copy(newer[24:], le32(Sum(newer[:24])))
+	copy(newer[32:], le32(Sum(newer[:32])))
+
+	headless := two.file()
+	headless[3] ^= 1
 
 	short := newFile(2, Position{1, one.ends[1]})
 	short.batch(true, "two")
@@ -244,8 +250,9 @@ func TestJournalsThatMustNotStart(t *testing.T) {
 		"a file has another's name":      {[]uint64{1, 2}, [][]byte{one.file(), one.file()}, "journal file 2 says that it is file 1"},
 		"a file is of a newer program":   {[]uint64{1}, [][]byte{newer}, "journal file 1 has format version 9 and this program reads version 1"},
 		"a file was wiped in the middle": {[]uint64{1, 2, 3}, [][]byte{one.file(), make([]byte, fileSize), three.file()}, "journal file 3 does not go on where file 1 ends"},
-		"the end of a file is cut":       {[]uint64{1, 2}, [][]byte{one.file()[:one.ends[1]], two.file()}, "journal file 2 does not go on where file 1 ends, at offset 120"},
+		"the end of a file is cut":       {[]uint64{1, 2}, [][]byte{one.file()[:one.ends[1]], two.file()}, "journal file 2 does not go on where file 1 ends, at offset 128"},
 		"a file goes on too early":       {[]uint64{1, 2}, [][]byte{one.file(), short.file()}, "journal file 2 does not go on where file 1 ends"},
+		"a file's header is rotten":      {[]uint64{1, 2}, [][]byte{one.file(), headless}, "journal file 2 is damaged at offset 0: its header was durable"},
 		"the oldest file is empty":       {[]uint64{4}, [][]byte{make([]byte, fileSize)}, "journal file 4 is the oldest and empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -277,15 +284,14 @@ func TestFilesWithoutBatches(t *testing.T) {
 	two.batch(false, "two")
 	torn := two.file()
 	torn[two.ends[1]-1] ^= 1
-	headless := two.file()
-	headless[3] ^= 1
+	header := AppendFileHeader(nil, 2, salt)
+	headless := append(header[:20:20], make([]byte, fileSize-20)...)
 	for name, data := range map[string][]byte{
-		"zeros":               make([]byte, fileSize),
-		"no bytes":            nil,
-		"a header":            AppendFileHeader(nil, 2),
-		"a torn first batch":  torn,
-		"a torn file header":  headless,
-		"part of file header": AppendFileHeader(nil, 2)[:20],
+		"zeros":              make([]byte, fileSize),
+		"no bytes":           nil,
+		"a header":           append(header, make([]byte, fileSize-len(header))...),
+		"a torn first batch": torn,
+		"a torn file header": headless,
 	} {
 		var r Reader
 		_, err := r.Feed(1, one.file())
@@ -297,16 +303,51 @@ func TestFilesWithoutBatches(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, err, finish)
 			continue
 		}
-		want := Tail{End: one.end(), Size: fileSize, LogTime: 1002, WallTime: 2002, Empty: []uint64{2}}
+		want := Tail{End: one.end(), Size: fileSize, Salt: salt, LogTime: 1002, WallTime: 2002, Empty: []uint64{2}}
 		want.RewriteAt = Position{1, one.ends[1]}
 		want.Rewrite = one.data[one.ends[1]:]
-		if strings.Contains(name, "torn") {
+		if len(data) == fileSize && len(bytes.TrimRight(data, "\x00")) <= FileHeaderSize {
+			want.Spare = fileSize
+		}
+		if name == "a torn first batch" {
 			// The header of the torn batch still proves the end of file 1.
 			want.RewriteAt, want.Rewrite = one.end(), nil
 		}
 		if diff := cmp.Diff(want, tail); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// A client may publish what looks like the header of a batch that says that
+// the one before it was durable. A torn write of it must stay a torn write: what
+// stands in a batch is not looked at, and where the batch's own header is torn
+// the client had to know the salt.
+func TestForgedBatchInATornBody(t *testing.T) {
+	for name, test := range map[string]struct {
+		salt uint64 // that the client takes
+		tear func(batch []byte)
+	}{
+		"in a batch with its header": {salt, func(batch []byte) { batch[len(batch)-1] ^= 1 }},
+		"in one without":             {salt + 1, func(batch []byte) { clear(batch[:BatchHeaderSize]) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFile(1, Position{})
+			w.batch(true, "one")
+			end := w.end()
+			body := Position{1, end.Offset + BatchHeaderSize + RecordHeaderSize}
+			after := Position{1, body.Offset + MarkSize}
+			w.batch(false, string(AppendBatch(nil, test.salt, body, Batch{Durable: after}))+"and more")
+			data := w.file()
+			test.tear(data[end.Offset:w.end().Offset])
+			var r Reader
+			if _, err := r.Feed(1, data); err != nil {
+				t.Fatalf("the node does not start: %v", err)
+			}
+			if tail, err := r.Finish(); err != nil || tail.End != end {
+				t.Errorf("the journal ends at %v, %v; want %v", tail.End, err, end)
+			}
+		})
 	}
 }
 
@@ -317,7 +358,7 @@ func TestMisplacedBlocks(t *testing.T) {
 	first := bytes.Clone(w.data[w.ends[0]:w.ends[1]])
 	for name, data := range map[string][]byte{
 		"at another offset":            append(bytes.Clone(w.data), first...),
-		"in another file, same offset": append(AppendFileHeader(nil, 2), first...),
+		"in another file, same offset": append(AppendFileHeader(nil, 2, salt), first...),
 	} {
 		seq := uint64(1)
 		if strings.Contains(name, "another file") {
@@ -338,7 +379,7 @@ func FuzzReader(f *testing.F) {
 	w.batch(true, "one", "two")
 	w.batch(true)
 	w.batch(false, "three")
-	f.Add(w.data, AppendFileHeader(nil, 2))
+	f.Add(w.data, AppendFileHeader(nil, 2, salt))
 	two := newFile(2, w.end())
 	two.batch(true, "four")
 	f.Add(w.data, two.data)
@@ -372,4 +413,4 @@ func FuzzReader(f *testing.F) {
 }
 
 // goldenSums are the CRCs of TestBytesOfTheFormat.
-const goldenSums = "60bdecc0 432e0aba f5318e6f"
+const goldenSums = "01409856 0ccf31de 253dbdf5"

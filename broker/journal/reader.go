@@ -9,6 +9,8 @@ type Reader struct {
 	filled      uint64 // the last one that has a batch; 0: none
 	end         int64  // of its content
 	dirty       int64  // of its content
+	salt        uint64 // of it
+	spare       int64  // size of the file behind it when nothing but a header was written to that; else 0
 	data        []byte // of it
 	claim       Position
 	log, wall   int64
@@ -18,6 +20,7 @@ type Reader struct {
 type Tail struct {
 	End      Position // where the next batch goes; zero: there is no batch at all
 	Size     int64    // of the file End is in, in bytes
+	Salt     uint64   // of that file
 	LogTime  int64    // of the last batch
 	WallTime int64    // of the last batch
 
@@ -34,6 +37,10 @@ type Tail struct {
 
 	// Empty lists the files behind End that hold no batch, ascending.
 	Empty []uint64
+
+	// Spare is the size in bytes of the first of Empty when that may be written
+	// to as if it had just been made; 0: it may not.
+	Spare int64
 }
 
 // Feed takes the whole content of the next file and returns its batches. The
@@ -56,6 +63,9 @@ func (r *Reader) Feed(seq uint64, data []byte) ([]Batch, error) {
 		return nil, err
 	}
 	if len(c.batches) == 0 {
+		if r.filled != 0 && seq == r.filled+1 && c.dirty <= FileHeaderSize {
+			r.spare = int64(len(data))
+		}
 		return nil, nil
 	}
 	if seq > r.first {
@@ -64,7 +74,7 @@ func (r *Reader) Feed(seq uint64, data []byte) ([]Batch, error) {
 			return nil, fmt.Errorf("journal file %d does not go on where file %d ends, at offset %d; %s", seq, r.filled, r.end, remedy)
 		}
 	}
-	r.filled, r.end, r.dirty, r.data = seq, c.end, c.dirty, data
+	r.filled, r.end, r.dirty, r.salt, r.data, r.spare = seq, c.end, c.dirty, c.salt, data, 0
 	newest := c.batches[len(c.batches)-1]
 	r.log, r.wall = newest.LogTime, newest.WallTime
 	return c.batches, nil
@@ -107,7 +117,7 @@ func (r *Reader) Finish() (Tail, error) {
 		return t, nil
 	}
 	t.End = Position{r.filled, r.end}
-	t.Size = int64(len(r.data))
+	t.Size, t.Salt, t.Spare = int64(len(r.data)), r.salt, r.spare
 	t.LogTime, t.WallTime = r.log, r.wall
 	t.Torn = r.dirty - r.end
 	t.RewriteAt = Position{File: r.filled}

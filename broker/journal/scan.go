@@ -11,7 +11,8 @@ import (
 // content is what one file holds.
 type content struct {
 	batches []Batch
-	end     int64    // where the valid batches end; 0 when the file header is not valid
+	salt    uint64
+	end     int64    // where the valid batches end; 0 when there is no file header
 	dirty   int64    // from here on all bytes are zero; end when nothing else follows
 	claim   Position // the furthest durable position that any batch header in the file carries, also one behind end
 }
@@ -20,15 +21,17 @@ type content struct {
 // Records share data.
 func scan(seq uint64, data []byte) (content, error) {
 	var c content
-	valid, err := checkFileHeader(seq, data)
-	if err != nil {
+	c.dirty = int64(len(bytes.TrimRight(data, "\x00")))
+	salt, valid, err := readFileHeader(seq, data)
+	if !valid && err == nil && c.dirty > FileHeaderSize {
+		err = fmt.Errorf("journal file %d is damaged at offset 0: its header was durable before what stands behind it was written, and cannot be read; %s", seq, remedy)
+	}
+	if !valid || err != nil {
 		return c, err
 	}
-	if valid {
-		c.end = FileHeaderSize
-	}
-	for valid {
-		b, n := cutBatch(Position{seq, c.end}, data)
+	c.salt, c.end = salt, FileHeaderSize
+	for {
+		b, n := cutBatch(salt, Position{seq, c.end}, data)
 		if n == 0 {
 			break
 		}
@@ -36,13 +39,17 @@ func scan(seq uint64, data []byte) (content, error) {
 		c.end += n
 		c.claim = later(c.claim, b.Durable)
 	}
-	c.dirty = max(c.end, int64(len(bytes.TrimRight(data, "\x00"))))
+	c.dirty = max(c.end, c.dirty)
 	// Whatever made the batch at end unreadable, headers behind it may still
-	// say that it was durable once.
-	for at := c.end; at < c.dirty; at += align {
-		if h, ok := readBatchHeader(Position{seq, at}, data); ok {
-			c.claim = later(c.claim, h.durable)
+	// say that it was durable once. What stands in a batch is not looked at.
+	for at := c.end; at < c.dirty; {
+		h, ok := readBatchHeader(salt, Position{seq, at}, data)
+		if !ok {
+			at += align
+			continue
 		}
+		c.claim = later(c.claim, h.durable)
+		at += max(align, padded(h.length))
 	}
 	return c, nil
 }
@@ -54,21 +61,21 @@ func later(p, q Position) Position {
 	return p
 }
 
-// checkFileHeader reports whether data begins with the header of file seq. An
-// error says that it begins with another one.
-func checkFileHeader(seq uint64, data []byte) (bool, error) {
+// readFileHeader returns the salt of file seq, false when data does not begin
+// with a file header. An error says that it begins with another one's.
+func readFileHeader(seq uint64, data []byte) (salt uint64, ok bool, err error) {
 	if len(data) < FileHeaderSize || string(data[:8]) != fileMagic ||
-		binary.LittleEndian.Uint32(data[24:]) != crc32.Checksum(data[:24], castagnoli()) ||
-		binary.LittleEndian.Uint32(data[12:]) != 0 || binary.LittleEndian.Uint32(data[28:]) != 0 {
-		return false, nil
+		binary.LittleEndian.Uint32(data[32:]) != crc32.Checksum(data[:32], castagnoli()) ||
+		binary.LittleEndian.Uint32(data[12:]) != 0 || binary.LittleEndian.Uint32(data[36:]) != 0 {
+		return 0, false, nil
 	}
 	if v := binary.LittleEndian.Uint32(data[8:]); v != version {
-		return false, fmt.Errorf("journal file %d has format version %d and this program reads version %d; use the program that wrote it", seq, v, version)
+		return 0, false, fmt.Errorf("journal file %d has format version %d and this program reads version %d; use the program that wrote it", seq, v, version)
 	}
 	if is := binary.LittleEndian.Uint64(data[16:]); is != seq {
-		return false, fmt.Errorf("journal file %d says that it is file %d; give it its own name back, or restore the data directory from a copy", seq, is)
+		return 0, false, fmt.Errorf("journal file %d says that it is file %d; give it its own name back, or restore the data directory from a copy", seq, is)
 	}
-	return true, nil
+	return binary.LittleEndian.Uint64(data[24:]), true, nil
 }
 
 // batchHeader is the part of a batch that its own CRC covers.
@@ -81,12 +88,12 @@ type batchHeader struct {
 }
 
 // readBatchHeader reads the header at a position; false if there is no valid one.
-func readBatchHeader(at Position, data []byte) (batchHeader, bool) {
+func readBatchHeader(salt uint64, at Position, data []byte) (batchHeader, bool) {
 	if int64(len(data)) < at.Offset+BatchHeaderSize {
 		return batchHeader{}, false
 	}
 	h := data[at.Offset : at.Offset+BatchHeaderSize]
-	if string(h[:4]) != batchMagic || binary.LittleEndian.Uint32(h[12:]) != sum(at, h[:12], h[16:]) {
+	if string(h[:4]) != batchMagic || binary.LittleEndian.Uint32(h[12:]) != sum(salt, at, h[:12], h[16:]) {
 		return batchHeader{}, false
 	}
 	offset := binary.LittleEndian.Uint64(h[24:])
@@ -104,8 +111,8 @@ func readBatchHeader(at Position, data []byte) (batchHeader, bool) {
 
 // cutBatch returns the batch at a position and its length, 0 when there is no
 // valid one.
-func cutBatch(at Position, data []byte) (Batch, int64) {
-	h, ok := readBatchHeader(at, data)
+func cutBatch(salt uint64, at Position, data []byte) (Batch, int64) {
+	h, ok := readBatchHeader(salt, at, data)
 	if !ok || h.length%align != 0 || h.length > int64(len(data))-at.Offset ||
 		h.length < BatchHeaderSize+int64(h.count)*RecordHeaderSize {
 		return Batch{}, 0
@@ -115,7 +122,7 @@ func cutBatch(at Position, data []byte) (Batch, int64) {
 	b.Records = make([]Record, 0, h.count) // the length above has room for so many
 	for range h.count {
 		where := Position{at.File, at.Offset + h.length - int64(len(rest))}
-		r, n := cutRecord(where, rest)
+		r, n := cutRecord(salt, where, rest)
 		if n == 0 {
 			return Batch{}, 0
 		}
@@ -130,13 +137,13 @@ func cutBatch(at Position, data []byte) (Batch, int64) {
 
 // cutRecord returns the record at the start of in, which stands at a
 // position, and its length, 0 when there is no valid one.
-func cutRecord(at Position, in []byte) (Record, int64) {
+func cutRecord(salt uint64, at Position, in []byte) (Record, int64) {
 	if len(in) < RecordHeaderSize {
 		return Record{}, 0
 	}
 	payload := int64(binary.LittleEndian.Uint32(in))
 	n := RecordHeaderSize + padded(payload)
-	if n > int64(len(in)) || binary.LittleEndian.Uint32(in[4:]) != sum(at, in[:4], in[8:n]) {
+	if n > int64(len(in)) || binary.LittleEndian.Uint32(in[4:]) != sum(salt, at, in[:4], in[8:n]) {
 		return Record{}, 0
 	}
 	return Record{

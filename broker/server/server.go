@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -155,7 +157,11 @@ func (s *Server) asStartError(err error) error {
 
 // recover reads the journal and returns the loop of the core that came of it.
 func (s *Server) recover() (*loop, error) {
-	r := core.NewRecovery(s.cfg.Core)
+	cfg := s.cfg.Core
+	var salt [8]byte
+	_, _ = rand.Read(salt[:]) // never fails
+	cfg.Salt = binary.LittleEndian.Uint64(salt[:])
+	r := core.NewRecovery(cfg)
 	if err := s.disk.load(r); err != nil {
 		return nil, err
 	}
