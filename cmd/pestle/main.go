@@ -82,7 +82,7 @@ that speaks NSQ's protocol.`,
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(), replayCommand(), checkCommand(), planCommand(),
+	root.AddCommand(runCommand(), replayCommand(), shrinkCommand(), checkCommand(), planCommand(),
 		campaignCommand(), campaignWorkerCommand(),
 		brokerCommand(), workloadCommand(), benchCommand(), versionCommand())
 	return root
