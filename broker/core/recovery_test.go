@@ -148,3 +148,32 @@ func TestFileMadeAheadIsKept(t *testing.T) {
 		})
 	}
 }
+
+// A full disk without even the room for what consumers finished does not hold
+// up a graceful stop: what cannot be written is delivered again.
+func TestGracefulStopOnAFullDisk(t *testing.T) {
+	for _, durability := range []Durability{Fsync, Memory} {
+		r := newRig(t, Config{FileSize: 4 << 10, Durability: durability})
+		c := r.consumer("t", "ch", 1)
+		p := r.dial()
+		p.publish("t", "a")
+		r.noRoom = true
+		for range 100 { // ledgers use up the reserve
+			c.Requeue(c.deliveries()[0].ID, 0)
+			r.pass(second)
+		}
+		if len(r.core.voter.queue) == 0 {
+			t.Fatal("there is room for every ledger entry")
+		}
+		p.Publish("t", []byte("refused"))
+		r.talk()
+		r.step(Event{Kind: EvStop})
+		r.pass(10 * second)
+		if !r.stopped || !r.logged("are not written") {
+			t.Fatalf("stopped: %v, logs: %q", r.stopped, r.logs)
+		}
+		r.noRoom = false
+		r.restart()
+		wantBodies(t, finishAll(r.consumer("t", "ch", 10)), "a")
+	}
+}

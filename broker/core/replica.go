@@ -179,6 +179,15 @@ func (v *soleVoter) refuse() {
 	v.queue = kept
 }
 
+// abandon drops what has no place in the journal yet and returns how much that
+// is. It never comes back to whoever proposed it: the node ends.
+func (v *soleVoter) abandon() int {
+	n := len(v.queue)
+	clear(v.queue)
+	v.queue, v.queued = v.queue[:0], 0
+	return n
+}
+
 // checkpoint returns the replicated state of all groups as records.
 func (c *Core) checkpoint(index map[uint32]uint64) []journal.Record {
 	records := []journal.Record{{

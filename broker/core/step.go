@@ -180,6 +180,13 @@ func (c *Core) goOnStopping(now Time, fx *Effects) {
 	if !c.ready || c.writer.syncing != 0 {
 		return
 	}
+	if c.stopping == draining && c.writer.retry.isSet() {
+		// A full disk may stay so for ever, and what waits for it would only
+		// spare consumers a repetition.
+		if n := c.voter.abandon(); n > 0 {
+			fx.log(Warn, "stopping: %d entries are not written, the journal is full: what consumers finished last will be delivered again", n)
+		}
+	}
 	if c.stopping == draining && c.replicator.Idle() {
 		c.writer.close(now, fx)
 		c.stopping = closing
