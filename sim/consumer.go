@@ -69,10 +69,9 @@ func (w *consumerWire) carry(now int64, e *workload.Effect) {
 		return // its connection is gone
 	}
 	delete(w.delivered, e.Token)
-	switch e.Kind {
-	case workload.FxFinish:
+	if e.Kind == workload.FxFinish {
 		w.nsq.Finish(id)
-	case workload.FxRequeue:
+	} else {
 		w.nsq.Requeue(id, e.Delay/millisecond)
 	}
 	w.transmit(now, &w.session, w.nsq.TakeOutput())
@@ -123,7 +122,6 @@ func (w *consumerWire) read(now int64) {
 			w.delivered[w.token] = notice.ID
 			w.report(now, workload.Event{Kind: workload.EvDelivery, Delivery: workload.Delivery{
 				Token: w.token, Position: string(notice.ID[:]), Attempts: int(notice.Attempts), Body: notice.Body,
-				Held: notice.Held, Overrun: notice.Overrun,
 			}})
 		case nsq.NoticeCloseWait:
 			w.closeWait = true
