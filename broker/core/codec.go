@@ -94,14 +94,6 @@ func (d *decoder) fixed32() uint32 {
 	return x
 }
 
-func (d *decoder) bool() bool {
-	b := d.byte()
-	if b > 1 {
-		d.fail(fmt.Errorf("a flag is %d", b))
-	}
-	return b == 1
-}
-
 // bytes reads a length and so many bytes; they share the input.
 func (d *decoder) bytes() []byte { return d.take(d.uint()) }
 
@@ -147,11 +139,4 @@ func appendInt(dst []byte, x int64) []byte {
 
 func appendWord(dst []byte, s string) []byte {
 	return append(appendUint(dst, uint64(len(s))), s...)
-}
-
-func appendBool(dst []byte, b bool) []byte {
-	if b {
-		return append(dst, 1)
-	}
-	return append(dst, 0)
 }

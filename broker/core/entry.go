@@ -9,7 +9,7 @@ import (
 
 // Kinds of entries, the journal's record kinds. Every entry is one version
 // byte and then the fields of its struct in order: numbers as uvarints, names
-// and bodies with their length before them, flags as one byte.
+// and bodies with their length before them.
 const (
 	kindTopicCreate   = 1 // group 0
 	kindChannelCreate = 2 // group 0
@@ -90,23 +90,22 @@ func decodePartitionOpen(in []byte) (partitionOpen, error) {
 	return e, d.end()
 }
 
-// channelOpen starts a channel in a partition: at the beginning of what is
-// stored, or behind it. It does nothing when the partition has it.
+// channelOpen starts a channel in a partition: the first one at the beginning of
+// what is stored, any other behind it. It does nothing when the partition has it.
 type channelOpen struct {
 	partition uint32
 	channel   uint32
 	name      string
-	begin     bool
 }
 
 func (e channelOpen) encode() []byte {
 	dst := appendUint(appendUint([]byte{entryVersion}, uint64(e.partition)), uint64(e.channel))
-	return appendBool(appendWord(dst, e.name), e.begin)
+	return appendWord(dst, e.name)
 }
 
 func decodeChannelOpen(in []byte) (channelOpen, error) {
 	d := newDecoder(in)
-	e := channelOpen{partition: d.uint32(), channel: d.uint32(), name: d.word(), begin: d.bool()}
+	e := channelOpen{partition: d.uint32(), channel: d.uint32(), name: d.word()}
 	return e, d.end()
 }
 

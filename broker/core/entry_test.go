@@ -23,7 +23,7 @@ func TestBytesOfEntries(t *testing.T) {
 		{"channel-create", channelCreate{"t", "ch"}, "01 01 74 02 6368"},
 		{"channel-delete", channelDelete{"t", 300}, "01 01 74 ac02"},
 		{"partition-open", partitionOpen{7, "t"}, "01 07 01 74"},
-		{"channel-open", channelOpen{7, 2, "ch", true}, "01 07 02 02 6368 01"},
+		{"channel-open", channelOpen{7, 2, "ch"}, "01 07 02 02 6368"},
 		{"channel-close", channelClose{7, 2}, "01 07 02"},
 		{"publish", publish{partition: 7, log: 5, due: 300, messages: []published{{body: []byte("a")}, {body: []byte("bc")}}},
 			"01 07 05 ac02 02 01 3043d0c1 61 02 ac022e24 6263"},
@@ -57,7 +57,6 @@ func TestEntriesThatAreNoEntries(t *testing.T) {
 		{"more messages than bytes", kindPublish, []byte{1, 7, 0, 0, 200, 1}, "it ends too early"},
 		{"a body longer than the entry", kindPublish, []byte{1, 7, 0, 0, 1, 9, 0, 0, 0, 0, 'x'}, "it ends too early"},
 		{"an endless number", kindPublish, append([]byte{1}, bytes.Repeat([]byte{0xff}, 11)...), "it ends too early"},
-		{"a flag of 2", kindChannelOpen, []byte{1, 7, 2, 1, 'c', 2}, "a flag is 2"},
 		{"an empty span", kindLedger, ledgerOf(1, 3, 0, 0, 0), "its spans of offsets are out of order or range"},
 		{"spans that touch", kindLedger, ledgerOf(2, 3, 1, 0, 1, 0, 0), "its spans of offsets are out of order or range"},
 		{"attempts of 1", kindLedger, ledgerOf(0, 1, 3, 1, 0), "a number of attempts is 1"},
@@ -83,8 +82,9 @@ func TestEntriesThatCannotBeTrue(t *testing.T) {
 	three := publish{partition: 1, messages: []published{{body: []byte("a")}, {body: []byte("b")}, {body: []byte("c")}}}
 	for i, err := range []error{
 		apply(kindPartitionOpen, partitionOpen{1, "t"}),
+		apply(kindChannelOpen, channelOpen{1, 2, "other"}),
 		apply(kindPublish, three),
-		apply(kindChannelOpen, channelOpen{1, 1, "ch", false}),
+		apply(kindChannelOpen, channelOpen{1, 1, "ch"}),
 		apply(kindPublish, three),
 		apply(kindLedger, ledger{partition: 1, channel: 1, asOf: 5, watermark: 5, finished: []span{{4, 5}}}),
 		apply(kindLedger, ledger{partition: 1, channel: 9}), // closed meanwhile
@@ -139,7 +139,7 @@ func TestMakingTwice(t *testing.T) {
 			{kindChannelCreate, channelCreate{"t", "one"}},
 			{kindChannelCreate, channelCreate{"t", "two"}},
 			{kindPartitionOpen, partitionOpen{1, "t"}},
-			{kindChannelOpen, channelOpen{1, 1, "one", true}},
+			{kindChannelOpen, channelOpen{1, 1, "one"}},
 		} {
 			var err error
 			if e.kind < kindPartitionOpen {
@@ -152,7 +152,7 @@ func TestMakingTwice(t *testing.T) {
 			}
 		}
 	}
-	want := []channelInfo{{1, "one", true}, {2, "two", false}}
+	want := []channelInfo{{1, "one"}, {2, "two"}}
 	if diff := cmp.Diff(want, m.topics[0].channels, cmp.AllowUnexported(channelInfo{})); diff != "" || len(m.topics) != 1 {
 		t.Errorf("metadata (-want +got):\n%s", diff)
 	}
@@ -234,7 +234,7 @@ func TestReplayMakesTheSameState(t *testing.T) {
 func FuzzEntries(f *testing.F) {
 	for _, e := range []interface{ encode() []byte }{
 		topicCreate{"t", 1}, channelCreate{"t", "c"}, channelDelete{"t", 1}, partitionOpen{1, "t"},
-		channelOpen{1, 1, "c", true}, channelClose{1, 1},
+		channelOpen{1, 1, "c"}, channelClose{1, 1},
 		publish{partition: 1, log: 1, due: 2, messages: []published{{body: []byte("abc")}}},
 		ledger{partition: 1, channel: 1, asOf: 1, watermark: 3, finished: []span{{0, 1}}, attempts: []deliveries{{1, 2}}, due: []dueTime{{1, 9}}},
 	} {

@@ -21,9 +21,8 @@ type topic struct {
 
 // channelInfo is one channel of a topic.
 type channelInfo struct {
-	id    uint32
-	name  string
-	begin bool // it was created when the topic had none, and so starts at the beginning of what is stored
+	id   uint32
+	name string
 }
 
 func newMetadata() *metadata { return &metadata{byName: map[string]*topic{}} }
@@ -88,7 +87,7 @@ func (m *metadata) createChannel(e channelCreate) error {
 		return nil
 	}
 	m.channels++
-	t.channels = append(t.channels, channelInfo{id: m.channels, name: e.name, begin: len(t.channels) == 0})
+	t.channels = append(t.channels, channelInfo{id: m.channels, name: e.name})
 	return nil
 }
 
@@ -114,7 +113,7 @@ func (m *metadata) checkpoint() []byte {
 		dst = appendUint(appendUint(appendWord(dst, t.name), uint64(t.partition)), uint64(t.group))
 		dst = appendUint(dst, uint64(len(t.channels)))
 		for _, ch := range t.channels {
-			dst = appendBool(appendWord(appendUint(dst, uint64(ch.id)), ch.name), ch.begin)
+			dst = appendWord(appendUint(dst, uint64(ch.id)), ch.name)
 		}
 	}
 	return dst
@@ -126,8 +125,8 @@ func loadMetadata(in []byte) (*metadata, error) {
 	m.partitions, m.channels = d.uint32(), d.uint32()
 	for range d.count(4) {
 		t := &topic{name: d.word(), partition: d.uint32(), group: d.uint32()}
-		for range d.count(3) {
-			t.channels = append(t.channels, channelInfo{id: d.uint32(), name: d.word(), begin: d.bool()})
+		for range d.count(2) {
+			t.channels = append(t.channels, channelInfo{id: d.uint32(), name: d.word()})
 		}
 		m.add(t)
 	}

@@ -141,7 +141,7 @@ func (c *Core) advance(now Time, op *operation, fx *Effects) (over bool) {
 		return c.createChannel(op, t, fx)
 	}
 	if p.channel(info.id) == nil {
-		return c.openOnPartition(op, t, info, fx)
+		return c.openOnPartition(op, t, p, info, fx)
 	}
 	ch := c.channels[info.id]
 	if ch.leaving {
@@ -204,15 +204,24 @@ func (c *Core) createChannel(op *operation, t *topic, fx *Effects) (over bool) {
 	return false
 }
 
-func (c *Core) openOnPartition(op *operation, t *topic, info channelInfo, fx *Effects) (over bool) {
+// openOnPartition opens a channel, and before it those that were created
+// earlier and a full disk has not let open: which one is the first, and gets
+// what is stored, is for the metadata to say. Of ephemeral ones the clients are
+// gone.
+func (c *Core) openOnPartition(op *operation, t *topic, p *partition, info channelInfo, fx *Effects) (over bool) {
 	w := c.work(t.name)
-	if slices.Contains(w.opened, info.id) {
-		return false
+	for _, other := range t.channels {
+		if other.id > info.id {
+			break
+		}
+		if p.channel(other.id) != nil || slices.Contains(w.opened, other.id) || other.id != info.id && isEphemeral(other.name) {
+			continue
+		}
+		if !c.propose(op, channelOpenProposal(t, other), fx) {
+			return true
+		}
+		w.opened = append(w.opened, other.id)
 	}
-	if !c.propose(op, channelOpenProposal(t, info), fx) {
-		return true
-	}
-	w.opened = append(w.opened, info.id)
 	return false
 }
 
@@ -221,7 +230,7 @@ func partitionOpenProposal(t *topic) proposal {
 }
 
 func channelOpenProposal(t *topic, info channelInfo) proposal {
-	e := channelOpen{partition: t.partition, channel: info.id, name: info.name, begin: info.begin}
+	e := channelOpen{partition: t.partition, channel: info.id, name: info.name}
 	return proposal{group: t.group, kind: kindChannelOpen, payload: e.encode()}
 }
 

@@ -155,7 +155,7 @@ func (g *dataGroup) openChannel(e channelOpen) (applied, error) {
 		id: e.channel, name: e.name, start: p.next,
 		attempts: map[uint64]uint16{}, due: map[uint64]int64{},
 	}
-	if e.begin && len(p.channels) == 0 {
+	if len(p.channels) == 0 {
 		ch.start = p.keepFrom
 	}
 	for o := ch.start; o < p.next; o++ {

@@ -36,7 +36,11 @@ func NewRecovery(cfg Config) *Recovery {
 	c.writer = &writer{core: c, fileSize: cfg.FileSize, memory: cfg.Durability == Memory}
 	c.voter = newSoleVoter(c.writer)
 	c.replicator = c.voter
-	return &Recovery{c: c}
+	r := &Recovery{c: c}
+	if cfg.DataGroups > maxGroups {
+		r.failed = fmt.Errorf("a node has at most %d data groups, not %d; lower Config.DataGroups", maxGroups, cfg.DataGroups)
+	}
+	return r
 }
 
 // Feed takes the whole content of one journal file; data is the Recovery's
@@ -139,7 +143,7 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 	}
 	c, w := r.c, r.c.writer
 	c.monoBase, c.startWall = now.Mono, now.Wall
-	c.logBase = now.Wall
+	c.logBase = max(0, now.Wall)
 	// The last goes first: a crash in between must leave no hole.
 	empty := tail.Empty
 	if tail.Spare >= w.fileSize {
