@@ -55,7 +55,8 @@ type carried struct {
 	target      string // version of the system under test
 	faults      []faults.Entry
 	interrupted bool
-	traceHash   string // sim
+	traceHash   string       // sim
+	story       []sim.Moment // sim: of the first violation, for the report
 }
 
 // Run carries out one plan, judges it while it runs and writes the reports.
@@ -91,7 +92,7 @@ func Run(ctx context.Context, plan scenarios.Plan, o Options) (Result, error) {
 	}
 	run.Elapsed = int64(time.Since(began))
 	run.Environment = environment(how.target)
-	run.Partial, run.FaultLog, run.TraceHash = how.interrupted, how.faults, how.traceHash
+	run.Partial, run.FaultLog, run.TraceHash, run.Story = how.interrupted, how.faults, how.traceHash, how.story
 	return conclude(o.Dir, run, plan, check.Verdict(), err)
 }
 

@@ -36,6 +36,9 @@ func runSim(ctx context.Context, plan scenarios.Plan, o Options, check *checker.
 		interrupted: result.Partial || interrupted != nil,
 		traceHash:   fmt.Sprintf("%016x", result.TraceHash),
 	}
+	if err == nil && interrupted == nil {
+		how.story, err = story(plan, o, check.Verdict(), result.TraceHash)
+	}
 	return how, errors.Join(err, writeStreams(o.Dir, result))
 }
 

@@ -51,6 +51,7 @@ type view struct {
 	Properties []propertyView
 	Claims     []checker.Claim
 	Timeline   *timeline // nil when the history is empty
+	Sequence   *sequence // nil when there is no violation or no story of it
 	Groups     []group
 	Faults     []fault
 	MoreFaults int
@@ -102,6 +103,7 @@ func render(run Run, plan scenarios.Plan, verdict checker.Verdict, events []hist
 	if len(events) > 0 {
 		t := newTimeline(events, rows, found)
 		v.Timeline = &t
+		v.Sequence = newSequence(plan, verdict, run.Story, events[0].T)
 	}
 	for _, p := range verdict.Properties {
 		v.Properties = append(v.Properties, viewProperty(p, anchors[p.Slug]))

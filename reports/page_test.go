@@ -15,6 +15,7 @@ import (
 	"pestle/faults"
 	"pestle/history"
 	"pestle/reports/page/pagetest"
+	"pestle/sim"
 )
 
 func renderPage(t *testing.T, s *synthetic) []byte {
@@ -92,6 +93,9 @@ func hostile() *synthetic {
 		Violations: []checker.Violation{{ID: bad, Channel: bad, Pos: bad, T: s.events[3].T, Cause: bad, Detail: bad}},
 	}}
 	s.verdict.Claims = []checker.Claim{{Name: bad}}
+	for _, what := range []string{"effect send ", "network connection 1 brings ", "effect write ", bad + " effective ", "start ", ""} {
+		s.run.Story = append(s.run.Story, sim.Moment{Event: 1, From: 1, T: s.events[0].T, Who: bad + what, What: what + bad})
+	}
 	for i := range s.events {
 		s.events[i].ID, s.events[i].Src, s.events[i].Channel, s.events[i].Pos, s.events[i].Text, s.events[i].Target = bad, bad, bad, bad, bad, bad
 		if s.events[i].What != "" {

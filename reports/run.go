@@ -3,6 +3,7 @@ package reports
 import (
 	"pestle/checker"
 	"pestle/faults"
+	"pestle/sim"
 )
 
 // Run is what the reports have to know of a run beyond its plan, history and
@@ -22,6 +23,7 @@ type Run struct {
 
 	Environment Environment
 	FaultLog    []faults.Entry // faults.ndjson, in any order; the report takes lateness and notes from it
+	Story       []sim.Moment   // sim: what happened to the messages of the violation that Subject names, in order; empty for none
 
 	HarnessError string // what broke in the harness itself; empty when nothing did
 	Partial      bool   // interrupted before its end: a pass would prove nothing
