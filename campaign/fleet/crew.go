@@ -73,7 +73,7 @@ func (f *fleet) collect(cancel context.CancelFunc, done <-chan taken, took func(
 		case <-ticks.C:
 		}
 		if !over {
-			f.show(f.progress.Doing)
+			f.show(f.progress.Doing, "")
 		}
 	}
 }

@@ -16,7 +16,7 @@
 //
 //	results.ndjson   the campaign's identity, then a record of each finished run, in the order they finished
 //	campaign.json    what they amount to; package result
-//	runs/            run directories: in sim of the first and the shortest run of each finding, else of every run
+//	runs/            run directories: in sim of the first, the shortest and the smallest run of each finding, else of every run
 //	logs/            what workers wrote on standard error; absent when they wrote nothing
 //
 // A line of results.ndjson is written in one call when its run is over, and

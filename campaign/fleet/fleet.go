@@ -26,6 +26,7 @@ type Options struct {
 	Parallel     int                                // workers, at least 1
 	Budget       time.Duration                      // what is still running then is left; 0: no bound
 	UntilFinding bool                               // stop at the first failing run
+	Shrink       time.Duration                      // CPU time to spend on making each finding small; 0: none is made small
 	Dir          string                             // the campaign's
 	Worker       []string                           // command that calls Work: program and arguments
 	Command      string                             // goes on with the campaign, for the reports
@@ -45,6 +46,7 @@ type Progress struct {
 	Failed       int64
 	Fingerprints int    // that failing runs have shown
 	Doing        string // what is done once no more seeds are run; "" until then
+	Detail       string // how far that is
 }
 
 // Run carries a campaign out, or goes on with it, and writes campaign.json. An
@@ -82,7 +84,8 @@ type fleet struct {
 	began    time.Time
 	elapsed  time.Duration // of the seeds
 	progress Progress
-	shown    map[[2]string]bool // fingerprints, as property and cause
+	shown    map[[2]string]bool       // fingerprints, as property and cause
+	smallest map[string]*result.Story // by fingerprint, as findings write it
 	ended    result.Ended
 }
 
@@ -98,7 +101,8 @@ func newFleet(o Options) (*fleet, error) {
 		return nil, fmt.Errorf("resolve %s: %w", o.Dir, err)
 	}
 	f := &fleet{
-		Options: o, began: time.Now(), runs: map[run]int{}, shown: map[[2]string]bool{},
+		Options: o, began: time.Now(), runs: map[run]int{},
+		shown: map[[2]string]bool{}, smallest: map[string]*result.Story{},
 		setup: setup{Scenarios: o.Scenarios, Settings: o.Settings, Dir: dir},
 	}
 	id := identity{Schema: recordSchema, Pestle: campaign.Version(), Settings: append([]string{}, o.Settings...)}
@@ -263,19 +267,22 @@ func (f *fleet) reproduce(scenario int, seed uint64) string {
 	return f.Reproduce(f.Scenarios[scenario], seed)
 }
 
-func (f *fleet) show(doing string) {
-	if f.Progress == nil {
-		return
+func (f *fleet) show(doing, detail string) {
+	f.progress.Elapsed, f.progress.Doing, f.progress.Detail = time.Since(f.began), doing, detail
+	if f.Progress != nil {
+		f.Progress(f.progress)
 	}
-	f.progress.Elapsed, f.progress.Doing = time.Since(f.began), doing
-	f.Progress(f.progress)
 }
 
 func (f *fleet) summarize() result.Campaign {
-	return result.Summarize(result.About{
+	c := result.Summarize(result.About{
 		Command: f.Command, Started: f.began.UTC().Format(time.RFC3339), Ended: f.ended,
 		From: f.From, Seeds: f.Seeds, Settings: f.Settings, Scenarios: f.asked, Reproduce: f.reproduce,
 		Throughput:  result.Throughput{Workers: f.Parallel, Runs: f.progress.Now, Elapsed: int64(f.elapsed)},
 		Environment: campaign.Environment(),
 	}, f.records)
+	for i := range c.Findings {
+		c.Findings[i].Story = f.smallest[c.Findings[i].Fingerprint]
+	}
+	return c
 }

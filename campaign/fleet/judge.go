@@ -8,6 +8,7 @@ import (
 
 	"pestle/campaign"
 	"pestle/campaign/result"
+	"pestle/campaign/shrink"
 	"pestle/checker"
 	"pestle/faults"
 	"pestle/history"
@@ -106,9 +107,11 @@ func judged(v checker.Verdict, run reports.Run, plan scenarios.Plan, w *watch) r
 			}
 			r.NotPassed[p.Slug] = p.Status
 		}
-		if p.Required {
-			r.Violations = append(r.Violations, firstOfEach(p, w.origin)...)
-		}
+	}
+	for _, s := range shrink.Symptoms(v) {
+		r.Violations = append(r.Violations, result.Violation{
+			Property: s.Property, Cause: s.Cause, At: s.Violation.T - w.origin, Detail: s.Violation.Detail,
+		})
 	}
 	for _, c := range v.Claims {
 		if c.Reached {
@@ -117,18 +120,6 @@ func judged(v checker.Verdict, run reports.Run, plan scenarios.Plan, w *watch) r
 	}
 	r.Faults = countFaults(plan.Faults, run.FaultLog)
 	return r
-}
-
-// firstOfEach returns the first violation of each cause.
-func firstOfEach(p checker.Property, origin int64) []result.Violation {
-	var list []result.Violation
-	for _, v := range p.Violations {
-		known := func(had result.Violation) bool { return had.Cause == v.Cause }
-		if !slices.ContainsFunc(list, known) {
-			list = append(list, result.Violation{Property: p.Slug, Cause: v.Cause, At: v.T - origin, Detail: v.Detail})
-		}
-	}
-	return list
 }
 
 // missing lists why a run is inconclusive, a clause for each property and claim.

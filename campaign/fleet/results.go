@@ -145,11 +145,8 @@ func readResults(file io.Reader) (id *identity, records []result.Record, whole i
 			return nil, nil, 0, fmt.Errorf("line %d: %w", number, err)
 		}
 		if id == nil {
-			id = &identity{}
-			d := json.NewDecoder(bytes.NewReader(text))
-			d.DisallowUnknownFields()
-			if err := d.Decode(id); err != nil {
-				return nil, nil, 0, fmt.Errorf("line 1: the campaign's identity: %w; it cannot be gone on with: %w", err, ErrInUse)
+			if id, err = parseIdentity(text); err != nil {
+				return nil, nil, 0, fmt.Errorf("line 1: the campaign's identity: %w; without it the campaign cannot go on: %w", err, ErrInUse)
 			}
 		} else {
 			r, err := result.ParseRecord(text)
@@ -160,6 +157,19 @@ func readResults(file io.Reader) (id *identity, records []result.Record, whole i
 		}
 		whole += int64(len(text))
 	}
+}
+
+func parseIdentity(text []byte) (*identity, error) {
+	var id identity
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&id); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("more than one object")
+	}
+	return &id, nil
 }
 
 // add writes a record, in one call.

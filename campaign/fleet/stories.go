@@ -2,36 +2,60 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"pestle/campaign"
 	"pestle/campaign/result"
+	"pestle/campaign/shrink"
 	"pestle/reports"
 )
 
-// stories keeps the first and the shortest run of each finding, so that people
-// can look at them.
+// stories makes of each finding what people can look at: run directories of the
+// first and the shortest run, and of the smallest that fails for the same reason.
 func (f *fleet) stories(ctx context.Context) error {
+	if err := f.keep(ctx); err != nil {
+		return err
+	}
+	if f.Shrink == 0 {
+		return nil
+	}
+	findings := f.summarize().Findings
+	for i, finding := range findings {
+		if f.Scenarios[f.place(finding.Shortest.Scenario)].World != campaign.WorldSim {
+			continue // hours of real runs: pestle shrink does it when it is worth them
+		}
+		f.show(fmt.Sprintf("shrink finding %d of %d, %s", i+1, len(findings), finding.Property), "")
+		if ctx.Err() != nil {
+			return nil
+		}
+		f.smallest[finding.Fingerprint] = f.shrinkOne(ctx, finding)
+	}
+	return nil
+}
+
+// keep carries the first and the shortest run of each finding out again, with
+// run directories.
+func (f *fleet) keep(ctx context.Context) error {
 	var wanted []job
 	for _, finding := range f.summarize().Findings {
 		for _, e := range []result.Example{finding.First, finding.Shortest} {
-			i := f.place(e.Scenario)
-			r := &f.records[f.runs[run{e.Scenario, e.Seed}]]
+			i, r := f.place(e.Scenario), f.record(e.Scenario, e.Seed)
 			if r.Dir != "" || f.Scenarios[i].World != campaign.WorldSim {
 				continue
 			}
-			dir := runDir(e.Scenario, e.Seed)
-			r.Dir = dir
-			if !f.kept(dir, e) {
-				wanted = append(wanted, job{Scenario: i, Seed: e.Seed, Command: e.Command, Keep: dir, Trace: e.TraceHash})
+			r.Dir = runDir(e.Scenario, e.Seed)
+			if !f.kept(e, r.Dir) {
+				wanted = append(wanted, job{Scenario: i, Seed: e.Seed, Command: e.Command, Keep: r.Dir, Trace: e.TraceHash})
 			}
 		}
 	}
 	if len(wanted) == 0 {
 		return nil
 	}
-	f.show("keep the runs of the findings")
+	f.show("keep the runs of the findings", "")
 	return f.crew(ctx, 1, func(give func(job) bool) {
 		for _, j := range wanted {
 			if !give(j) {
@@ -39,19 +63,64 @@ func (f *fleet) stories(ctx context.Context) error {
 			}
 		}
 	}, func(j job, again result.Record) (bool, error) {
-		if again.Outcome == reports.HarnessError {
-			if again.Dir == "" { // the worker was lost
-				return false, fmt.Errorf("keep the run of %s, seed %d: %s", again.Scenario, again.Seed, again.Error)
-			}
-			f.records[f.runs[run{again.Scenario, again.Seed}]] = again
+		switch {
+		case again.Outcome == reports.HarnessError && !again.Diverged:
+			return false, fmt.Errorf("keep the run of %s, seed %d: %s", again.Scenario, again.Seed, again.Error)
+		case again.Diverged:
+			*f.record(again.Scenario, again.Seed) = again
 		}
 		return true, nil
 	})
 }
 
+func (f *fleet) record(scenario string, seed uint64) *result.Record {
+	return &f.records[f.runs[run{scenario, seed}]]
+}
+
 // kept tells whether a run directory holds that run, from a campaign that was
 // interrupted later.
-func (f *fleet) kept(dir string, e result.Example) bool {
-	v, err := reports.ReadVerdict(filepath.Join(f.setup.Dir, dir))
+func (f *fleet) kept(e result.Example, dir string) bool {
+	v, err := reports.ReadVerdict(filepath.Join(f.Dir, dir))
 	return err == nil && v.TraceHash == e.TraceHash && v.PlanHash == e.PlanHash
+}
+
+// shrinkOne makes the shortest run of a finding as small as it gets. That it
+// cannot is told with the finding: the campaign is over all the same.
+func (f *fleet) shrinkOne(ctx context.Context, finding result.Finding) *result.Story {
+	from := finding.Shortest.Dir
+	to := from + "-shrunk"
+	out := filepath.Join(f.Dir, to)
+	want := shrink.Fingerprint{Property: finding.Property, Cause: finding.Cause}
+	report, done := shrunk(out, finding)
+	if !done {
+		if err := os.RemoveAll(out); err != nil {
+			return &result.Story{Error: fmt.Sprintf("remove what is left of an earlier try: %v", err)}
+		}
+		doing := f.progress.Doing
+		small, err := shrink.Run(ctx, shrink.RunOptions{
+			Run: filepath.Join(f.Dir, from), Out: out, Want: want, CPU: f.Shrink,
+			Progress: func(p shrink.Progress) {
+				f.show(doing, fmt.Sprintf("%d faults and %d messages after %d runs", p.Best.Faults, p.Best.Messages, p.Runs))
+			},
+		})
+		if err != nil {
+			return &result.Story{Error: err.Error()}
+		}
+		report = small.Report
+	}
+	return &result.Story{
+		Dir: to, Command: report.Command, TraceHash: report.TraceHash,
+		Faults: report.After.Faults, Messages: report.After.Messages,
+		WasFaults: report.Before.Faults, WasMessages: report.Before.Messages,
+	}
+}
+
+// shrunk reads what shrinking left in a directory, if it came to its end there
+// with this finding.
+func shrunk(dir string, finding result.Finding) (r shrink.Report, done bool) {
+	text, err := os.ReadFile(filepath.Join(dir, shrink.ReportName))
+	if err != nil || json.Unmarshal(text, &r) != nil {
+		return r, false
+	}
+	return r, r.Schema == shrink.ReportSchema && r.Property == finding.Property && r.Cause == finding.Cause
 }

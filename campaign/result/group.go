@@ -19,7 +19,7 @@ func (f fingerprint) name() string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// fingerprints are those that a run shows, in catalog order.
+// fingerprints are those that a run shows.
 func fingerprints(r *Record) []fingerprint {
 	var list []fingerprint
 	for _, v := range r.Violations {

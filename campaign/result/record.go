@@ -30,7 +30,7 @@ type Record struct {
 	// Judged false, when no verdict was reached.
 	Judged     bool                      `json:"judged"`
 	NotPassed  map[string]checker.Status `json:"not_passed,omitempty"`
-	Violations []Violation               `json:"violations,omitempty"` // of required properties: the first of each fingerprint, in catalog order
+	Violations []Violation               `json:"violations,omitempty"` // of required properties: the first of each fingerprint, the earliest first
 
 	Faults   []FaultCount `json:"faults,omitempty"` // of the plan, by kind
 	Points   []PointCount `json:"points,omitempty"` // that were passed

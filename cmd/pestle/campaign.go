@@ -37,9 +37,10 @@ func campaignCommand() *cobra.Command {
 		Short: "Run scenarios over many seeds in parallel, and group what fails into findings",
 		Long: `Campaign runs each scenario with N seeds on worker processes and judges every
 run. Runs that fail for the same reason are one finding, with its rate, its
-first and its shortest run; these two are kept as run directories. Simulated
-runs that pass leave nothing behind; every failing one and 5 % of the others are
-run twice, and must go alike.
+first and its shortest run, which are kept as run directories; in simulation the
+smallest run that fails for the same reason is kept, too. Simulated runs that
+pass leave nothing behind; every failing one and 5 % of the others are run twice,
+and must go alike.
 
 The directory remembers every seed that is done: the same command with the same
 --out goes on where it stopped, also after it was killed. Real processes run one
@@ -90,7 +91,7 @@ func runCampaign(cmd *cobra.Command, args []string, f campaignFlags) error {
 	c, err := fleet.Run(cmd.Context(), fleet.Options{
 		Scenarios: sources, Settings: f.set, From: f.from, Seeds: f.seeds,
 		Parallel: f.workers(sources), Budget: f.budget, UntilFinding: f.untilFinding,
-		Dir: f.out, Worker: []string{binary, workerName}, Command: f.again(args),
+		Shrink: shrinkCPU, Dir: f.out, Worker: []string{binary, workerName}, Command: f.again(args),
 		Reproduce: func(s fleet.Source, seed uint64) string {
 			return reproduce(s.File, seed, runFlags{world: s.World, set: f.set})
 		},
@@ -198,6 +199,9 @@ func tellCampaign(cmd *cobra.Command, f campaignFlags, c result.Campaign) error 
 	}
 	return ended(c.Status)
 }
+
+// shrinkCPU is what each finding may cost to be made small.
+const shrinkCPU = time.Minute
 
 // workerName is the command of a campaign's worker processes.
 const workerName = "campaign-worker"

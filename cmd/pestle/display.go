@@ -61,7 +61,11 @@ func (d *display) campaign(p fleet.Progress) {
 	}
 	d.shown, d.phase = now, p.Doing
 	if p.Doing != "" {
-		d.renew(p.Doing)
+		text := p.Doing
+		if p.Detail != "" {
+			text += ": " + p.Detail
+		}
+		d.renew(text)
 		return
 	}
 	text := fmt.Sprintf("%d/%d runs", p.Done, p.Total)
