@@ -298,14 +298,35 @@ func (w *world) empty(bound int64) {
 	s := w.sentinels
 	seen := make([]int, len(s.channels))
 	left := len(s.channels)
+	var last *core.Stats
 	for left > 0 && w.now() < bound && !w.over() {
 		id := w.ask(w.now(), w.brokers[0].process, core.Request{Kind: core.ReqStats, Topic: w.plan.Workload.Topic})
 		next := w.now() + statsEvery
 		w.run(min(bound, w.now()+giveUpCall), func() bool { return w.requests[id].reply != nil })
 		if reply := w.requests[id].reply; reply != nil {
 			left -= w.noteEmpty(reply.Stats, seen)
+			last = reply.Stats
 		}
 		w.run(min(bound, next), func() bool { return false })
+	}
+	if !w.over() {
+		w.noteBacklog(last, seen)
+	}
+}
+
+// noteBacklog says of each channel that was not proven to be empty what it
+// held last.
+func (w *world) noteBacklog(last *core.Stats, seen []int) {
+	for i, channel := range w.sentinels.channels {
+		if seen[i] >= 2 {
+			continue
+		}
+		text := "the broker gave no statistics"
+		if last != nil {
+			n, _ := backlog(last, w.plan.Workload.Topic, channel)
+			text = fmt.Sprintf("%d messages left", n)
+		}
+		w.note(history.Event{Ev: history.Note, What: history.NoteBacklog, Topic: w.plan.Workload.Topic, Channel: channel, Text: text})
 	}
 }
 

@@ -69,9 +69,10 @@ func (w *consumerWire) carry(now int64, e *workload.Effect) {
 		return // its connection is gone
 	}
 	delete(w.delivered, e.Token)
-	if e.Kind == workload.FxFinish {
+	switch e.Kind {
+	case workload.FxFinish:
 		w.nsq.Finish(id)
-	} else {
+	case workload.FxRequeue:
 		w.nsq.Requeue(id, e.Delay/millisecond)
 	}
 	w.transmit(now, &w.session, w.nsq.TakeOutput())
@@ -122,6 +123,7 @@ func (w *consumerWire) read(now int64) {
 			w.delivered[w.token] = notice.ID
 			w.report(now, workload.Event{Kind: workload.EvDelivery, Delivery: workload.Delivery{
 				Token: w.token, Position: string(notice.ID[:]), Attempts: int(notice.Attempts), Body: notice.Body,
+				Held: notice.Held, Overrun: notice.Overrun,
 			}})
 		case nsq.NoticeCloseWait:
 			w.closeWait = true

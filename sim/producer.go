@@ -28,6 +28,7 @@ type send struct {
 	id       workload.ID
 	try      int
 	body     []byte
+	delay    int64
 	deadline int64
 	ticket   uint64 // 0: not handed to the connection yet
 }
@@ -67,7 +68,7 @@ func (w *producerWire) begin(int64) {}
 
 // carry is called with FxSend only.
 func (w *producerWire) carry(now int64, e *workload.Effect) {
-	s := send{id: e.ID, try: e.Try, body: e.Body, deadline: e.Deadline}
+	s := send{id: e.ID, try: e.Try, body: e.Body, delay: e.Delay, deadline: e.Deadline}
 	switch {
 	case w.ready:
 		w.sends = append(w.sends, s)
@@ -83,7 +84,11 @@ func (w *producerWire) carry(now int64, e *workload.Effect) {
 }
 
 func (w *producerWire) publish(now int64, s *send) {
-	s.ticket = w.nsq.Publish(w.topic, s.body)
+	if s.delay > 0 {
+		s.ticket = w.nsq.DeferredPublish(w.topic, s.delay/millisecond, s.body)
+	} else {
+		s.ticket = w.nsq.Publish(w.topic, s.body)
+	}
 	w.transmit(now, &w.session, w.nsq.TakeOutput())
 }
 

@@ -269,13 +269,22 @@ func clientEffectWords(e *workload.Effect) string {
 	case workload.FxHistory:
 		return "history " + historyWords(e.History)
 	case workload.FxSend:
-		return fmt.Sprintf("send %s try %d", e.ID, e.Try)
+		return fmt.Sprintf("send %s try %d", e.ID, e.Try) + deferralWords(e.Delay)
 	case workload.FxFinish:
 		return fmt.Sprintf("finish delivery %d", e.Token)
 	case workload.FxRequeue:
 		return fmt.Sprintf("requeue delivery %d after %d ms", e.Token, e.Delay/millisecond)
+	case workload.FxForget:
+		return fmt.Sprintf("forget delivery %d", e.Token)
 	}
 	return "done"
+}
+
+func deferralWords(delay int64) string {
+	if delay == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", deferred by %d ms", delay/millisecond)
 }
 
 func historyWords(e history.Event) string {

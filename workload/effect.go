@@ -35,6 +35,8 @@ type Delivery struct {
 	Token    uint64 // chosen by the driver, names the delivery in FxFinish and FxRequeue
 	Position string // of the message in the target
 	Attempts int    // deliveries so far, from 1, as the target counts them
+	Held     int    // deliveries without an answer, this one included, as far as the client can prove; 0: it does not count
+	Overrun  bool   // the client proves that they are more than its RDY allows
 	Body     []byte // not kept
 }
 
@@ -47,9 +49,10 @@ type EffectKind uint8
 const (
 	FxState   EffectKind = iota + 1 // append Line to the state file
 	FxHistory                       // append History to the history file
-	FxSend                          // publish Body, and answer before Deadline has passed
+	FxSend                          // publish Body, deferred by Delay, and answer before Deadline has passed
 	FxFinish                        // confirm delivery Token to the target
 	FxRequeue                       // give delivery Token back, to come again after Delay
+	FxForget                        // delivery Token will get no answer
 	FxDone                          // the machine has come to its end
 )
 
@@ -63,7 +66,7 @@ type Effect struct {
 	Body     []byte
 	Deadline int64
 	Token    uint64
-	Delay    int64 // ns
+	Delay    int64 // ns, in whole ms
 }
 
 // Effects collects what one or more Steps want done. Drivers reuse it.

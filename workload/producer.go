@@ -4,11 +4,14 @@ import (
 	"fmt"
 
 	"pestle/history"
+	"pestle/sim/random"
 )
 
 const (
 	maxRetryPause    = 60_000_000_000 // ns; doubling ends here
 	maxSentinelPause = 500_000_000    // ns; between the tries of the last message
+
+	millisecond = 1_000_000 // ns; the grain of deferrals, which NSQ counts in it
 )
 
 // ProducerConfig is one producer's share of a plan. Times are nanoseconds.
@@ -22,8 +25,13 @@ type ProducerConfig struct {
 	Pending  int   // messages whose outcome is open at most, ≥ 1; 1 keeps strict order
 	MinSize  int   // payload characters, 0 to MaxSize
 	MaxSize  int   // up to MaxPayload
-	Seed     uint64
-	Only     Ranges // counters it sends, ascending; the others have their turn and nothing is sent; nil: all
+
+	DeferPermille int64 // messages published with a deferral, 0 to 1000, drawn from Seed and the id
+	DeferMin      int64 // of one deferral, 0 to DeferMax, in whole ms
+	DeferMax      int64
+
+	Seed uint64
+	Only Ranges // counters it sends, ascending; the others have their turn and nothing is sent; nil: all
 }
 
 // Resume is what an incarnation takes over from the ones before.
@@ -42,8 +50,8 @@ type Resume struct {
 // After EvDrain it starts no message, brings the open ones to their end, and
 // then publishes a last one until that is acked, with a new id for each try,
 // so that the tries of no id exceed the plan's: the sentinel that proves to
-// the checker that a drain has reached the end. After EvStop it waits for the
-// tries under way, gives up the rest and is done.
+// the checker that a drain has reached the end, and so is never deferred. After
+// EvStop it waits for the tries under way, gives up the rest and is done.
 type Producer struct {
 	cfg    ProducerConfig
 	number int
@@ -78,6 +86,7 @@ type outgoing struct {
 	body    []byte
 	sum     string
 	size    int
+	delay   int64 // its deferral; 0: none
 }
 
 // NewProducer returns a Producer that expects EvStart. A config out of range
@@ -102,8 +111,13 @@ func NewProducer(cfg ProducerConfig, resume Resume) (*Producer, error) {
 			return nil, fmt.Errorf("%s: %s is %d, want 1 to %d", cfg.Name, bound.field, bound.value, bound.most)
 		}
 	}
-	if cfg.MinSize < 0 || cfg.MinSize > cfg.MaxSize {
+	switch {
+	case cfg.MinSize < 0 || cfg.MinSize > cfg.MaxSize:
 		return nil, fmt.Errorf("%s: min_size is %d, want 0 to max_size (%d)", cfg.Name, cfg.MinSize, cfg.MaxSize)
+	case cfg.DeferPermille < 0 || cfg.DeferPermille > 1000:
+		return nil, fmt.Errorf("%s: defer_permille is %d, want 0 to 1000", cfg.Name, cfg.DeferPermille)
+	case cfg.DeferMin < 0 || cfg.DeferMin > cfg.DeferMax || cfg.DeferMin%millisecond != 0 || cfg.DeferMax%millisecond != 0:
+		return nil, fmt.Errorf("%s: defer_min and defer_max are %d and %d ns, want whole ms, 0 to defer_max", cfg.Name, cfg.DeferMin, cfg.DeferMax)
 	}
 	return &Producer{cfg: cfg, number: number, resume: resume, highest: resume.Highest}, nil
 }
@@ -196,6 +210,9 @@ func (p *Producer) begin(now int64, fx *Effects) {
 	message := p.cfg.message(id)
 	body, sum := message.Encode()
 	m := &outgoing{id: id, body: body, sum: sum.String(), size: len(message.Payload)}
+	if p.phase == producing {
+		m.delay = p.cfg.deferral(id)
+	}
 	p.open = append(p.open, m)
 	p.send(now, m, fx)
 }
@@ -204,13 +221,22 @@ func (cfg ProducerConfig) message(id ID) Message {
 	return Message{ID: id, Topic: cfg.Topic, Payload: Payload(cfg.Seed, id, cfg.MinSize, cfg.MaxSize)}
 }
 
+// deferral returns how long the message has to be held back; 0: not at all.
+func (cfg ProducerConfig) deferral(id ID) int64 {
+	s := random.New(cfg.Seed, "defer", id.String())
+	if !s.Permille(cfg.DeferPermille) {
+		return 0
+	}
+	return s.Between(cfg.DeferMin/millisecond, cfg.DeferMax/millisecond) * millisecond
+}
+
 func (p *Producer) send(now int64, m *outgoing, fx *Effects) {
 	m.try++
 	m.sending = true
 	fx.add(Effect{Kind: FxState, Line: ProducerLine{ID: m.id}.AppendTo(nil)})
 	p.pen.write(now, history.Event{Ev: history.Attempt, ID: m.id.String(), Try: m.try,
-		Topic: p.cfg.Topic, Size: m.size, Sum: m.sum}, fx)
-	fx.add(Effect{Kind: FxSend, ID: m.id, Try: m.try, Body: m.body, Deadline: now + p.cfg.Timeout})
+		Topic: p.cfg.Topic, Size: m.size, Sum: m.sum, Defer: m.delay}, fx)
+	fx.add(Effect{Kind: FxSend, ID: m.id, Try: m.try, Body: m.body, Delay: m.delay, Deadline: now + p.cfg.Timeout})
 }
 
 // outcome takes the answer to a try. One that no longer waits for an answer is

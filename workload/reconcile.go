@@ -34,7 +34,7 @@ func MissingFromProducer(cfg ProducerConfig, state []ProducerLine, events []hist
 		tries[l.ID]++
 		m := cfg.message(l.ID)
 		return history.Event{Ev: history.Attempt, ID: l.ID.String(), Try: tries[l.ID], Topic: cfg.Topic,
-			Size: len(m.Payload), Sum: m.Sum().String()}
+			Size: len(m.Payload), Sum: m.Sum().String(), Defer: cfg.deferral(l.ID)}
 	}
 	return missing(state, events, rebuild,
 		func(e history.Event) bool { return e.Ev == history.Attempt || e.Ev == history.Ack },

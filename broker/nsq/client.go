@@ -26,7 +26,7 @@ const (
 	NoticeSubscribed                       // SUB was answered
 	NoticePublished                        // Ticket
 	NoticeRefused                          // Ticket (0: not a publish), Code, Text
-	NoticeDelivered                        // ID, Timestamp, Attempts, Body
+	NoticeDelivered                        // ID, Timestamp, Attempts, Body, Held, Overrun
 	NoticeCloseWait                        // CLS was answered
 	NoticeFailed                           // Code, Text: a FIN, REQ or TOUCH was not done
 	NoticeBroken                           // Text: the server broke the protocol; nothing follows
@@ -45,6 +45,8 @@ type Notice struct {
 	Timestamp int64 // ns since the Unix epoch
 	Attempts  uint16
 	Body      []byte
+	Held      int  // messages that are surely in flight to this client, this one included, see Client
+	Overrun   bool // RDY, as far as it may be in force, does not allow so many, or CLS was answered
 }
 
 // maxFrame bounds what a server may send at once, in bytes: the largest block
@@ -59,13 +61,26 @@ const maxFrame = 5<<20 + 64<<10
 // An error frame refuses the oldest command that is still owed a response, as
 // servers answer in order. Publishes behind a fatal error stay unanswered:
 // they may or may not have been stored.
+//
+// It counts what is in flight to it. Only the server knows that exactly: FIN
+// and REQ reach it later than they are sent, and a lease that runs out there
+// takes a message out of flight of which the client hears nothing. So it
+// counts messages that came since the last heartbeat and that it has not
+// answered: no lease is shorter than the interval between two heartbeats. The
+// server can count no less.
 type Client struct {
 	in     inbox
 	out    []byte
 	owed   []expectation
 	ticket uint64 // of the last publish
 	ready  bool   // SUB was answered: messages may come
-	ended  bool   // a fatal error came: nothing may follow
+	closed bool   // CLS was answered: none may come any more
+
+	allowed int64                  // the highest RDY sent; a lower one may not have arrived yet
+	held    map[MessageID]struct{} // delivered since the last heartbeat and not answered
+	counts  bool                   // leases last at least as long as the interval between heartbeats
+
+	ended  bool // a fatal error came: nothing may follow
 	broken bool
 }
 
@@ -114,7 +129,11 @@ func NewClient(cfg ClientConfig) *Client {
 	if err != nil {
 		panic(fmt.Sprintf("nsq: encode IDENTIFY: %v", err)) // a struct of numbers, strings and bools
 	}
-	c := &Client{out: []byte(Magic)}
+	c := &Client{
+		out:    []byte(Magic),
+		held:   make(map[MessageID]struct{}),
+		counts: cfg.HeartbeatMS > 0 && cfg.MsgTimeoutMS >= cfg.HeartbeatMS,
+	}
 	c.line("IDENTIFY")
 	c.block(body)
 	c.expect(NoticeIdentified, 0)
@@ -128,7 +147,10 @@ func (c *Client) Subscribe(topic, channel string) {
 }
 
 // Ready says how many messages may be in flight to this client.
-func (c *Client) Ready(count int64) { c.line("RDY", decimal(count)) }
+func (c *Client) Ready(count int64) {
+	c.allowed = max(c.allowed, count)
+	c.line("RDY", decimal(count))
+}
 
 // Publish sends one message. The ticket comes back in NoticePublished or
 // NoticeRefused.
@@ -162,10 +184,14 @@ func (c *Client) MultiPublish(topic string, bodies [][]byte) (ticket uint64) {
 }
 
 // Finish says that a delivered message is done.
-func (c *Client) Finish(id MessageID) { c.line("FIN", id.String()) }
+func (c *Client) Finish(id MessageID) {
+	delete(c.held, id)
+	c.line("FIN", id.String())
+}
 
 // Requeue gives a delivered message back, to come again after delayMS.
 func (c *Client) Requeue(id MessageID, delayMS int64) {
+	delete(c.held, id)
 	c.line("REQ", id.String(), decimal(delayMS))
 }
 
@@ -247,6 +273,7 @@ func (c *Client) read(t FrameType, data []byte) Notice {
 
 func (c *Client) readResponse(body string) Notice {
 	if body == heartbeat {
+		clear(c.held)
 		c.line("NOP")
 		return Notice{}
 	}
@@ -265,8 +292,11 @@ func (c *Client) readResponse(body string) Notice {
 	if body != want {
 		return c.breakOff(fmt.Sprintf("response %.64q came where %s is due", body, want))
 	}
-	if owed.kind == NoticeSubscribed {
+	switch owed.kind {
+	case NoticeSubscribed:
 		c.ready = true
+	case NoticeCloseWait:
+		c.closed = true
 	}
 	return Notice{Kind: owed.kind, Ticket: owed.ticket}
 }
@@ -315,6 +345,11 @@ func (c *Client) readMessage(data []byte) Notice {
 	}
 	if notice.Attempts == 0 {
 		return c.breakOff(fmt.Sprintf("message %q has 0 attempts; the first delivery is 1", notice.ID))
+	}
+	if c.counts {
+		c.held[notice.ID] = struct{}{}
+		notice.Held = len(c.held)
+		notice.Overrun = c.closed || int64(notice.Held) > c.allowed
 	}
 	return notice
 }

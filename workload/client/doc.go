@@ -7,7 +7,7 @@
 // confirms a delivery by itself.
 //
 //	p := client.NewNSQProducer(config, func(e workload.Event) { events <- e })
-//	p.Send(id, try, body, stream.Now()+400e6) // reports EvAck, EvFail or EvUnknown
+//	p.Send(id, try, 0, body, stream.Now()+400e6) // reports EvAck, EvFail or EvUnknown
 //
 // A send has failed for sure when the server refused it before it stored
 // anything, or when nothing of it was handed to a connection. Everything else

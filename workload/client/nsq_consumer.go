@@ -36,8 +36,9 @@ type NSQConsumer struct {
 
 	mu        sync.Mutex
 	token     uint64
-	delivered map[uint64]*nsq.Message // not yet confirmed or given back
-	links     map[string]link         // by address
+	delivered map[uint64]*nsq.Message   // not yet confirmed, given back or forgotten
+	forgotten map[string][]*nsq.Message // by address: on the connection there is now
+	links     map[string]link           // by address
 }
 
 // link is where go-nsq is with an address.
@@ -52,7 +53,7 @@ const (
 // NewNSQConsumer returns a consumer that reports deliveries, one after the
 // other, and its connections to report, which is called from several
 // goroutines and must not wait for the consumer. Every delivery must be
-// answered with Finish or Requeue. Call Stop in the end.
+// answered with Finish, Requeue or Forget. Call Stop in the end.
 func NewNSQConsumer(config NSQConsumerConfig, report func(workload.Event)) (*NSQConsumer, error) {
 	settings := nsqConfig(config.Name)
 	settings.MaxInFlight = config.InFlight
@@ -71,6 +72,7 @@ func NewNSQConsumer(config NSQConsumerConfig, report func(workload.Event)) (*NSQ
 		consumer:  consumer,
 		quit:      make(chan struct{}),
 		delivered: make(map[uint64]*nsq.Message),
+		forgotten: make(map[string][]*nsq.Message),
 		links:     make(map[string]link),
 	}
 	// Debug, because the end of a successful connect is only told there.
@@ -97,6 +99,34 @@ func (c *NSQConsumer) Requeue(token uint64, delay time.Duration) {
 	}
 }
 
+// Forget leaves a delivery without an answer, so that its lease has to bring
+// it back. go-nsq ends no connection with such a delivery on it: once the
+// connection is lost, or to be ended, the delivery is given back.
+func (c *NSQConsumer) Forget(token uint64) {
+	m := c.take(token)
+	if m == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgotten[m.NSQDAddress] = append(c.forgotten[m.NSQDAddress], m)
+	if c.links[m.NSQDAddress] != linkUp {
+		c.giveBackForgotten(m.NSQDAddress)
+	}
+}
+
+// giveBackForgotten is called with mu held, and by go-nsq's own goroutines,
+// which it must not make wait for one another.
+func (c *NSQConsumer) giveBackForgotten(address string) {
+	list := c.forgotten[address]
+	delete(c.forgotten, address)
+	go func() {
+		for _, m := range list {
+			m.RequeueWithoutBackoff(0)
+		}
+	}()
+}
+
 // Stop ends the subscriptions in order: no further messages, and those already
 // delivered may still be answered, for two seconds at most. It returns when
 // the connections are closed. With a connection down it returns at once:
@@ -105,6 +135,11 @@ func (c *NSQConsumer) Stop() {
 	c.stopping.Do(func() {
 		close(c.quit)
 		if c.allUp() {
+			c.mu.Lock()
+			for _, address := range c.config.Addresses {
+				c.giveBackForgotten(address)
+			}
+			c.mu.Unlock()
 			c.consumer.Stop()
 			select {
 			case <-c.consumer.StopChan:
@@ -193,5 +228,6 @@ func (c *NSQConsumer) watch(line string) {
 			c.report(workload.Event{Kind: workload.EvDisconnected, Target: address, Text: strings.TrimPrefix(message, ioError)})
 		}
 		c.links[address] = linkDown
+		c.giveBackForgotten(address)
 	}
 }

@@ -42,6 +42,7 @@ type NSQProducer struct {
 type send struct {
 	id     workload.ID
 	try    int
+	delay  time.Duration
 	body   []byte
 	timer  *time.Timer
 	report func(workload.Event)
@@ -80,11 +81,12 @@ func NewNSQProducer(config NSQProducerConfig, report func(workload.Event)) *NSQP
 	return p
 }
 
-// Send publishes body, try number try of id, and reports exactly one EvAck,
+// Send publishes body, try number try of id, to be delivered after delay (0: at
+// once; whole milliseconds) at the earliest, and reports exactly one EvAck,
 // EvFail or EvUnknown for it, the latest when deadline, in nanoseconds of
 // stream.Now, has passed. An answer that comes later is not reported.
-func (p *NSQProducer) Send(id workload.ID, try int, body []byte, deadline int64) {
-	s := &send{id: id, try: try, body: body, report: p.report}
+func (p *NSQProducer) Send(id workload.ID, try int, delay time.Duration, body []byte, deadline int64) {
+	s := &send{id: id, try: try, delay: delay, body: body, report: p.report}
 	s.mu.Lock() // the timer may fire at once
 	s.timer = time.AfterFunc(time.Duration(deadline-stream.Now()), s.expire)
 	s.mu.Unlock()
@@ -222,7 +224,13 @@ func (p *NSQProducer) publish(conn *connection, s *send) {
 	if !s.hand() {
 		return
 	}
-	if err := conn.producer.PublishAsync(p.config.Topic, s.body, p.answers, s); err != nil {
+	var err error
+	if s.delay > 0 {
+		err = conn.producer.DeferredPublishAsync(p.config.Topic, s.delay, s.body, p.answers, s)
+	} else {
+		err = conn.producer.PublishAsync(p.config.Topic, s.body, p.answers, s)
+	}
+	if err != nil {
 		s.answer(workload.EvFail, "not sent: "+err.Error())
 	}
 }

@@ -122,10 +122,10 @@ func TestProducerPublishes(t *testing.T) {
 		}
 	})
 	p, box := producer(t, server.Address)
-	p.Send(id(1), 1, []byte("hello"), far())
+	p.Send(id(1), 1, 0, []byte("hello"), far())
 	box.expect("connected")
 	box.expect("ack 1 try 1")
-	p.Send(id(2), 3, []byte("again"), far())
+	p.Send(id(2), 3, 0, []byte("again"), far())
 	box.expect("ack 2 try 3")
 	if a, b := <-got, <-got; a != "PUB orders hello" || b != "PUB orders again" {
 		t.Errorf("the server read %q, %q", a, b)
@@ -154,7 +154,7 @@ func TestProducerClassifiesAnswers(t *testing.T) {
 			c.Error(frame) // such errors are fatal: the server hangs up
 		})
 		p, box := producer(t, server.Address)
-		p.Send(id(1), 1, []byte("hello"), far())
+		p.Send(id(1), 1, 0, []byte("hello"), far())
 		box.expect("connected")
 		box.expectAll(want+" 1 try 1: "+frame, "disconnected: EOF")
 	}
@@ -170,9 +170,9 @@ func TestClassifyGoNSQErrors(t *testing.T) {
 
 func TestProducerWithNobodyListening(t *testing.T) {
 	p, box := producer(t, closedAddress(t))
-	p.Send(id(1), 1, []byte("hello"), far())
+	p.Send(id(1), 1, 0, []byte("hello"), far())
 	box.expect("fail 1 try 1: not sent: connect to 127.0.0.1:")
-	p.Send(id(1), 2, []byte("hello"), far()) // at once, or after another attempt to connect
+	p.Send(id(1), 2, 0, []byte("hello"), far()) // at once, or after another attempt to connect
 	box.expect("fail 1 try 2: not sent: connect to 127.0.0.1:")
 }
 
@@ -192,12 +192,12 @@ func TestProducerLosesTheConnection(t *testing.T) {
 		c.Command()
 	})
 	p, box := producer(t, server.Address)
-	p.Send(id(1), 1, []byte("a"), far())
-	p.Send(id(2), 1, []byte("b"), far())
+	p.Send(id(1), 1, 0, []byte("a"), far())
+	p.Send(id(2), 1, 0, []byte("b"), far())
 	box.expect("connected")
 	box.expectAll("unknown 1 try 1: not connected", "unknown 2 try 1: not connected", "disconnected: EOF")
-	p.Send(id(3), 1, []byte("c"), far())
-	p.Send(id(4), 1, []byte("d"), far())
+	p.Send(id(3), 1, 0, []byte("c"), far())
+	p.Send(id(4), 1, 0, []byte("d"), far())
 	box.expect("connected")
 	box.expect("ack 3 try 1")
 	box.expect("ack 4 try 1")
@@ -217,11 +217,11 @@ func TestProducerDeadline(t *testing.T) {
 		c.Command()
 	})
 	p, box := producer(t, server.Address)
-	p.Send(id(1), 1, []byte("a"), near())
+	p.Send(id(1), 1, 0, []byte("a"), near())
 	box.expect("connected")
 	box.expect("unknown 1 try 1: no answer in time")
 	close(proceed)
-	p.Send(id(1), 2, []byte("a"), far())
+	p.Send(id(1), 2, 0, []byte("a"), far())
 	box.expect("fail 1 try 2: E_PUB_FAILED READ_ONLY_DEGRADED")
 	box.nothingMore()
 }
@@ -241,9 +241,9 @@ func TestProducerWaitsForAConnection(t *testing.T) {
 		c.Command()
 	})
 	p, box := producer(t, server.Address)
-	p.Send(id(1), 1, []byte("expired"), near())
+	p.Send(id(1), 1, 0, []byte("expired"), near())
 	box.expect("fail 1 try 1: not sent: no connection in time")
-	p.Send(id(2), 1, []byte("in time"), far())
+	p.Send(id(2), 1, 0, []byte("in time"), far())
 	close(proceed)
 	box.expect("connected")
 	box.expect("ack 2 try 1")
@@ -259,7 +259,7 @@ func TestProducerRefusedAtIdentify(t *testing.T) {
 		c.Error("E_BAD_BODY IDENTIFY msg timeout")
 	})
 	p, box := producer(t, server.Address)
-	p.Send(id(1), 1, []byte("a"), far())
+	p.Send(id(1), 1, 0, []byte("a"), far())
 	box.expect("fail 1 try 1: not sent: connect to " + server.Address + ": failed to IDENTIFY - E_BAD_BODY")
 }
 
@@ -273,7 +273,7 @@ func TestProducerReconnectsWhenIdle(t *testing.T) {
 	})
 	p, box := producer(t, server.Address)
 	for counter := uint64(1); counter <= 5; counter++ {
-		p.Send(id(counter), 1, []byte("a"), far())
+		p.Send(id(counter), 1, 0, []byte("a"), far())
 		box.expect("connected")
 		box.expectAll(fmt.Sprintf("ack %d try 1", counter), "disconnected: EOF")
 	}
@@ -286,11 +286,11 @@ func TestProducerClose(t *testing.T) {
 		c.Command()
 	})
 	p, box := producer(t, server.Address)
-	p.Send(id(1), 1, []byte("a"), far())
+	p.Send(id(1), 1, 0, []byte("a"), far())
 	box.expect("connected")
 	p.Close()
 	box.expect("unknown 1 try 1: not connected")
-	p.Send(id(2), 1, []byte("a"), far())
+	p.Send(id(2), 1, 0, []byte("a"), far())
 	box.expect("fail 2 try 1: not sent: the producer is closed")
 	p.Close()
 }

@@ -119,7 +119,9 @@ func Consume(ctx context.Context, o Options) error {
 
 type producerWire struct{ *client.NSQProducer }
 
-func (w producerWire) carry(e workload.Effect) { w.Send(e.ID, e.Try, e.Body, e.Deadline) }
+func (w producerWire) carry(e workload.Effect) {
+	w.Send(e.ID, e.Try, time.Duration(e.Delay), e.Body, e.Deadline)
+}
 
 // stop has nothing to do: only the machine starts sends.
 func (w producerWire) stop() {}
@@ -127,11 +129,14 @@ func (w producerWire) stop() {}
 type consumerWire struct{ *client.NSQConsumer }
 
 func (w consumerWire) carry(e workload.Effect) {
-	if e.Kind == workload.FxFinish {
+	switch e.Kind {
+	case workload.FxFinish:
 		w.Finish(e.Token)
-		return
+	case workload.FxRequeue:
+		w.Requeue(e.Token, time.Duration(e.Delay))
+	case workload.FxForget:
+		w.Forget(e.Token)
 	}
-	w.Requeue(e.Token, time.Duration(e.Delay))
 }
 
 func (w consumerWire) stop() { w.Stop() }
