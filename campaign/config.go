@@ -20,14 +20,17 @@ func Config(plan scenarios.Plan) checker.Config {
 		Required:    plan.Properties,
 		Claims:      plan.Claims,
 		WarmUpFloor: plan.Phases.WarmUpAcks,
+		Ready:       map[string]int{},
 		Unpromised:  map[string]string{},
 	}
 	if plan.Target.Kind == "nsq" {
 		c.Order = checker.OrderNone
-		c.Unpromised["message-ordering"] = "NSQ promises no order"
+		c.Unpromised[checker.MessageOrdering] = "NSQ promises no order"
+		c.Unpromised[checker.AckFinality] = "NSQ does not write finishes down: it may deliver again after any end"
+		c.Unpromised[checker.NotEarly] = "NSQ forgets deferrals when it ends, and when its memory queue is full"
 	}
 	if load.ConsumeAfterChaos {
-		c.Unpromised["consumer-progress"] = "the plan keeps the consumers away until the drain"
+		c.Unpromised[checker.ConsumerProgress] = "the plan keeps the consumers away until the drain"
 	}
 	for i, p := range load.Producers {
 		c.Producers = append(c.Producers, p.Name)
@@ -44,6 +47,7 @@ func Config(plan scenarios.Plan) checker.Config {
 			c.Streams = append(c.Streams, checker.Stream{Topic: load.Topic, Channel: consumer.Channel})
 		}
 		c.Streams[i].Consumers = append(c.Streams[i].Consumers, consumer.Name)
+		c.Ready[consumer.Name] = consumer.InFlight
 	}
 	return c
 }

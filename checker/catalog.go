@@ -1,7 +1,7 @@
 package checker
 
-// Slugs of the core seven, in catalog order. A property is judged in the file
-// of its name.
+// Slugs of the properties, in catalog order: the core seven, and others. A
+// property is judged in the file of its name.
 const (
 	NoDataCorruption  = "no-data-corruption"
 	NoPhantomMessages = "no-phantom-messages"
@@ -10,7 +10,21 @@ const (
 	ProducerProgress  = "producer-progress"
 	ConsumerProgress  = "consumer-progress"
 	DeliveryGuarantee = "delivery-guarantee"
+
+	AckFinality = "ack-finality"
+	Drain       = "drain"
+	FlowControl = "flow-control"
+	NotEarly    = "not-early"
 )
+
+// Core returns the slugs of the core seven: what any message queue can be held
+// to and every run gives evidence for.
+func Core() []string {
+	return []string{
+		NoDataCorruption, NoPhantomMessages, MessageOrdering, NoDataLoss,
+		ProducerProgress, ConsumerProgress, DeliveryGuarantee,
+	}
+}
 
 // Entry describes one property of the catalog.
 type Entry struct {
@@ -44,5 +58,17 @@ func Catalog() []Entry {
 		{DeliveryGuarantee, Safety,
 			"one id holds no more positions than it had tries, a position is consumed again only for a recorded cause, and a refused message never appears",
 			"a consumed message; at least once: also a retry and a duplicate that was explained"},
+		{AckFinality, Safety,
+			"a message whose finish had to be durable before its broker ended is not delivered again on that channel",
+			"a finish that was proven durable; where a broker ended, one proven before that"},
+		{Drain, Liveness,
+			"with the producers stopped, the backlog reaches zero within the drain's bound",
+			"a drain that came to its end"},
+		{FlowControl, Safety,
+			"no more messages are in flight to a consumer than its RDY allows",
+			"clients that count what is in flight to them; a delivery that filled a window"},
+		{NotEarly, Safety,
+			"a deferred message, or one given back with a delay, is not delivered before it is due",
+			"a delivery of a message that was to be held back, while no clock was set wrong"},
 	}
 }

@@ -98,6 +98,23 @@ var violations = []struct {
 		[]string{"+ 2613 o1 consume p2-3 @77", "+ 2614 s1 consume p2-3 @77"}},
 	{"seen-then-refused", DeliveryGuarantee, "a message appeared although every try of it failed",
 		[]string{"- 501 p2 fail 3", "- 502 p2 gave-up 3", "+ 510 s1 consume p2-3 @77", "+ 520 p2 fail 3", "+ 521 p2 gave-up 3"}},
+
+	{"finish-lost-in-a-crash", AckFinality, "delivered again after its finish had to be durable",
+		[]string{"+ 604 o1 consume p1-1 @1 attempts=2"}},
+	{"finish-forgotten-without-a-crash", AckFinality, "delivered again after its finish had to be durable",
+		[]string{"+ 170 p1 attempt 52", "+ 172 p1 ack 52", "+ 173 o1 consume p1-52 @42", "+ 174 s1 consume p1-52 @42",
+			"+ 270 o1 consume p1-1 @1 attempts=2"}},
+
+	{"drained-too-late", Drain, "backlog not gone within the drain's bound",
+		[]string{"- 8500 h drained ordered", "+ 9050 h drained ordered"}},
+
+	{"one-more-than-ready", FlowControl, "more in flight to a consumer than its RDY allows",
+		[]string{"+ 2511 o1 overrun p1-6 @10 text=2"}},
+
+	{"deferral-dropped", NotEarly, "deferred message delivered before it was due",
+		[]string{"- 265 o1 consume p2-51 @41", "+ 258 o1 consume p2-51 @41"}},
+	{"delay-of-a-requeue-ignored", NotEarly, "message given back delivered before its delay was over",
+		[]string{"+ 2513 s1 requeue p1-6 @10 defer=500", "+ 3000 s2 consume p1-6 @10 attempts=2"}},
 }
 
 func TestOneViolationFailsItsPropertyAlone(t *testing.T) {
@@ -139,6 +156,7 @@ func TestSavedHistories(t *testing.T) {
 		events := s.events(t)
 		for i := range events {
 			events[i].T *= 10
+			events[i].Defer *= 10
 		}
 		return events
 	}

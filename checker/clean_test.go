@@ -22,7 +22,15 @@ const clean script = `
 113  o1 finish p2-1 @2
 114  s2 consume p2-1 @2
 115  s2 finish p2-1 @2
+150  p1 attempt 50
+152  p1 ack 50
+153  o1 consume p1-50 @40
+154  s1 consume p1-50 @40
+160  p2 attempt 51 defer=100
+162  p2 ack 51
 200  h  phase chaos
+265  o1 consume p2-51 @41
+266  s1 consume p2-51 @41
 280  p1 attempt 2
 285  p1 ack 2
 290  p2 attempt 2
@@ -38,6 +46,9 @@ const clean script = `
 501  p2 fail 3
 502  p2 gave-up 3
 600  h  fault kill broker-1 ended 1
+602  o1 connected
+602  s1 connected
+602  s2 connected
 605  s2 consume p1-1 @1 attempts=2
 606  s2 finish p1-1 @1
 610  o1 consume p1-2 @3

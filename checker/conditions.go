@@ -28,12 +28,16 @@ func (c *Checker) phase(e history.Event) error {
 		return nil
 	case history.PhaseChaos:
 		c.chaos = true
+	case history.PhaseDrain:
+		c.drain.begin(e.T)
+	case history.PhaseVerify:
+		c.drain.end(e.T)
 	case history.PhaseEnd:
 		// An interrupted run ends wherever it is. Its window was cut short and is
 		// not judged.
 		c.quiet = quietWindow{}
 		return nil
-	case history.PhaseBoot, history.PhaseWarmUp, history.PhaseHeal, history.PhaseDrain, history.PhaseVerify:
+	case history.PhaseBoot, history.PhaseWarmUp, history.PhaseHeal:
 	default:
 		return fmt.Errorf("there is no such phase")
 	}
@@ -63,6 +67,9 @@ func (c *Checker) fault(e history.Event) error {
 		c.causesOn(e.Target, (*causes).begin)
 		c.claims.faulted(e.What, p, by)
 		c.quiet.spoil()
+		if ends(e.What) {
+			c.gone(e.Target, e.T)
+		}
 	case e.Edge == history.EdgeEnded && running:
 		c.faults.end(edge, e.What, e.T)
 		c.causesOn(e.Target, func(to *causes) { to.end(e.T) })
@@ -91,6 +98,18 @@ func (c *Checker) causesOn(process string, to func(*causes)) {
 	}
 }
 
+// gone notes that a process ended.
+func (c *Checker) gone(process string, now int64) {
+	if by := c.consumerByName[process]; by != nil {
+		by.lostAt(now)
+		return
+	}
+	if c.producerByName[process] == nil {
+		c.brokerDown, c.everDown = now, true
+		c.finality.wentDown()
+	}
+}
+
 // note takes the notes that a judgement needs; others are for people.
 func (c *Checker) note(e history.Event) error {
 	instant := func(to *causes) { to.instant(e.T) }
@@ -99,15 +118,34 @@ func (c *Checker) note(e history.Event) error {
 		if p := c.producerByName[e.Src]; p != nil {
 			p.openTries = 0
 		}
-		if e.Try > 1 && c.consumerByName[e.Src] != nil {
-			c.causesOn(e.Src, instant)
+		if by := c.consumerByName[e.Src]; by != nil {
+			by.lostAt(e.T)
+			c.finality.renewed(by)
+			if e.Try > 1 {
+				c.causesOn(e.Src, instant)
+			}
+		}
+	case history.NoteConnected:
+		if by := c.consumerByName[e.Src]; by != nil {
+			by.sentSince = e.T
+			c.finality.renewed(by)
 		}
 	case history.NoteStopped, history.NoteDisconnected:
-		if c.consumerByName[e.Src] != nil {
+		if by := c.consumerByName[e.Src]; by != nil {
+			by.lostAt(e.T)
 			c.causesOn(e.Src, instant)
 		}
 	case history.NoteExited:
 		c.causesOn(e.Target, instant)
+		c.gone(e.Target, e.T)
+	case history.NoteForgot:
+		return c.requeue(e)
+	case history.NoteOverrun:
+		_, by, err := c.reader(e)
+		if err == nil {
+			c.flow.overrun(by, e)
+		}
+		return err
 	case history.NoteMalformed:
 		return c.consume(e, true)
 	case history.NoteGaveUp:
@@ -120,6 +158,13 @@ func (c *Checker) note(e history.Event) error {
 			return fmt.Errorf("the plan has no channel %s/%s", e.Topic, e.Channel)
 		}
 		c.loss.drained(s, e.T)
+		c.drain.empty(s)
+	case history.NoteBacklog:
+		s := c.streamNamed(e.Topic, e.Channel)
+		if s == nil {
+			return fmt.Errorf("the plan has no channel %s/%s", e.Topic, e.Channel)
+		}
+		c.drain.left[s.index] = e.Text
 	case history.NoteStored:
 		return c.noteStored(e)
 	}

@@ -12,13 +12,16 @@ import (
 // first attempted and acked inside the window. Each must be consumed within
 // the recovery bound after its ack or, if older messages were still being
 // consumed then, after the last of those: an honest backlog goes first. A
-// message whose bound ends after the window is not judged.
+// message whose bound ends after the window is not judged, nor is a deferred
+// one, which is not waiting.
 //
 // Where that backlog outlasts the window, so that no bound ends in it, the
 // count of consumed messages must instead rise in each quarter of the window,
 // by partition. Left out are quarters that end before the recovery bound after
 // the window's start, for the stream may still be recovering, and those after
-// the last older message, for there may be nothing left to consume.
+// the last older message, for there may be nothing left to consume. A message
+// that comes again, because it was given back or its lease ran out, is no
+// backlog.
 type consumerProgress struct {
 	*run
 	findings
@@ -38,10 +41,12 @@ type windowStream struct {
 
 // windowPartition is what one partition of a stream did in the open window.
 type windowPartition struct {
-	anyOld  bool
-	lastOld int64 // last consume of a message attempted before the window
-	last    int64 // last consume; the window's start before the first
-	gaps    [4]gap
+	anyOld     bool
+	lastOld    int64 // last consume of a message attempted before the window
+	waited     bool
+	lastWaited int64 // last first consume of such a message: until then there was a backlog
+	last       int64 // last consume; the window's start before the first
+	gaps       [4]gap
 }
 
 // gap is a stretch between two consumes. Only the four longest of a window can
@@ -56,9 +61,12 @@ type lateArrival struct {
 	consumed  int64
 }
 
-func (w *windowPartition) consumed(now int64, old bool) {
+func (w *windowPartition) consumed(now int64, old, first bool) {
 	if old {
 		w.anyOld, w.lastOld = true, now
+	}
+	if old && first {
+		w.waited, w.lastWaited = true, now
 	}
 	g := gap{w.last, now}
 	for i := range w.gaps {
@@ -100,8 +108,8 @@ func (p *consumerProgress) consumed(m *message, s *stream, e history.Event, firs
 	index := p.partition(s, e.Pos)
 	part := p.window(s, index)
 	fresh := p.quiet.holds(m.firstAttempt())
-	part.consumed(p.now, !fresh)
-	if !fresh || !first || m.acked == 0 {
+	part.consumed(p.now, !fresh && m.deferral == 0, first)
+	if !fresh || !first || m.acked == 0 || m.deferral > 0 {
 		return
 	}
 	if p.now <= part.due(m.ackedAt, p.cfg.Recovery) {
@@ -115,7 +123,7 @@ func (p *consumerProgress) consumed(m *message, s *stream, e history.Event, firs
 
 // ackedLate counts, at m's first ack, the streams that were quicker than it.
 func (p *consumerProgress) ackedLate(m *message) {
-	if !p.quiet.holds(m.firstAttempt()) {
+	if !p.quiet.holds(m.firstAttempt()) || m.deferral > 0 {
 		return
 	}
 	for _, s := range m.topic.streams {
@@ -165,7 +173,7 @@ func (p *consumerProgress) closeWaiting(s *stream) {
 		}
 	}
 	for m := p.waiting.last; m != nil && m.ackedAt >= p.quiet.start; m = m.prev {
-		if m.topic != s.topic || m.arrivals[s.slot].consumed || !p.quiet.holds(m.firstAttempt()) {
+		if m.topic != s.topic || m.arrivals[s.slot].consumed || !p.quiet.holds(m.firstAttempt()) || m.deferral > 0 {
 			continue
 		}
 		if due := backlog.due(m.ackedAt, p.cfg.Recovery); due <= p.now {
@@ -190,14 +198,14 @@ func (p *consumerProgress) closeBacklog(s *stream) bool {
 	w := &p.each[s.index]
 	for i := range w.partitions {
 		part := &w.partitions[i]
-		if !part.anyOld || part.lastOld+p.cfg.Recovery <= p.now {
+		if !part.waited || part.lastWaited+p.cfg.Recovery <= p.now {
 			continue
 		}
 		outlasted = true
 		length := p.now - p.quiet.start
 		for q := int64(0); q < 4; q++ {
 			quarter := gap{p.quiet.start + length*q/4, p.quiet.start + length*(q+1)/4}
-			judged := quarter.to >= p.quiet.start+p.cfg.Recovery && quarter.to <= part.lastOld
+			judged := quarter.to >= p.quiet.start+p.cfg.Recovery && quarter.to <= part.lastWaited
 			if judged && part.silentFor(quarter) {
 				p.add(p.stalled(s, i, quarter))
 				break // the window's other quarters tell the same story

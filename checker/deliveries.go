@@ -20,6 +20,7 @@ func (c *Checker) consume(e history.Event, malformed bool) error {
 		return fmt.Errorf("a message consumed live needs a checksum")
 	}
 	c.claims.consumed(by, e)
+	c.flow.consumed(by, e)
 	m := c.reach(e.ID)
 	switch {
 	case m == nil && malformed:
@@ -28,13 +29,13 @@ func (c *Checker) consume(e history.Event, malformed bool) error {
 	case m == nil:
 		c.phantoms.found(phantomID, e)
 	default:
-		c.judgeConsume(m, s, e, malformed)
+		c.judgeConsume(m, s, by, e, malformed)
 	}
 	return nil
 }
 
 // judgeConsume judges the consume of a message that was attempted.
-func (c *Checker) judgeConsume(m *message, s *stream, e history.Event, malformed bool) {
+func (c *Checker) judgeConsume(m *message, s *stream, by *consumer, e history.Event, malformed bool) {
 	if m.topic != s.topic {
 		c.phantoms.found(phantomTopic, e)
 		return
@@ -45,7 +46,7 @@ func (c *Checker) judgeConsume(m *message, s *stream, e history.Event, malformed
 	} else {
 		c.corruption.consumed(m, e)
 	}
-	c.arrive(m, s, e)
+	c.arrive(m, s, by, e)
 }
 
 // named reports that a producer of the plan may yet attempt the id.
@@ -55,7 +56,7 @@ func (c *Checker) named(id string) bool {
 }
 
 // arrive notes a delivery of m on s and has it judged.
-func (c *Checker) arrive(m *message, s *stream, e history.Event) {
+func (c *Checker) arrive(m *message, s *stream, by *consumer, e history.Event) {
 	position := fingerprint(e.Pos)
 	first := !m.arrivals[s.slot].consumed
 	isNew, allowed := c.guarantee.appeared(m, position, e)
@@ -68,7 +69,10 @@ func (c *Checker) arrive(m *message, s *stream, e history.Event) {
 		if allowed {
 			c.guarantee.delivered(m, d, s, e, !first)
 		}
+		c.holding.consumed(m, d, s, e, first)
 	}
+	c.finality.consumed(m, s, by, position, e)
+	by.sentSince = max(by.sentSince, m.firstAttempt())
 	if first {
 		c.ordering.firstConsume(m, s, e)
 	} else {
@@ -82,15 +86,30 @@ func (c *Checker) arrive(m *message, s *stream, e history.Event) {
 	c.complete(m)
 }
 
-// requeue notes that a consumer gave a position back.
+// finish notes that a consumer is about to confirm a position. The target may
+// never hear of it, or forget it in a crash, and deliver again.
+func (c *Checker) finish(e history.Event) error {
+	s, by, err := c.reader(e)
+	if err == nil {
+		c.finality.finished(s, by, e)
+	}
+	return err
+}
+
+// requeue notes that a consumer gave a position back, or that it forgot it: so
+// or so it has to come again.
 func (c *Checker) requeue(e history.Event) error {
-	s, _, err := c.reader(e)
+	s, by, err := c.reader(e)
 	if err != nil {
 		return err
 	}
 	m, position := c.reach(e.ID), fingerprint(e.Pos)
 	if m != nil && m.topic == s.topic && slices.Contains(m.positions, position) {
-		m.delivered(position, s.index).requeues++
+		d := m.delivered(position, s.index)
+		d.requeues++
+		if e.Defer > 0 {
+			d.back = givenBack{by: by, at: e.T, due: e.T + e.Defer}
+		}
 		m.arrivals[s.slot].stored = false // it was then; where it is now must be seen anew
 		c.loss.givenBack(m)
 	}

@@ -1,6 +1,10 @@
 package checker
 
-import "sort"
+import (
+	"sort"
+
+	"pestle/faults"
+)
 
 // faultLog knows which faults are active and when those of each kind were.
 type faultLog struct {
@@ -9,6 +13,12 @@ type faultLog struct {
 	running       map[faultEdge]bool // faults that took effect and have not ended
 	effective     int64              // faults that took effect
 	lastEffective int64
+	anyEnded      bool
+	lastEnded     int64
+
+	wrongClocks   int // clock faults that are active
+	clocksEnded   bool
+	clocksEndedAt int64
 }
 
 // faultEdge names one fault on one process: one fault may hit several.
@@ -38,6 +48,9 @@ func (l *faultLog) begin(edge faultEdge, kind string, now int64) {
 	l.running[edge] = true
 	l.effective++
 	l.lastEffective = now
+	if ofClock(kind) {
+		l.wrongClocks++
+	}
 	if i, known := l.kindByName[kind]; known {
 		l.kinds[i].effective++
 		l.kinds[i].active++
@@ -46,11 +59,40 @@ func (l *faultLog) begin(edge faultEdge, kind string, now int64) {
 
 func (l *faultLog) end(edge faultEdge, kind string, now int64) {
 	delete(l.running, edge)
+	l.anyEnded, l.lastEnded = true, now
+	if ofClock(kind) {
+		l.wrongClocks--
+		l.clocksEnded, l.clocksEndedAt = true, now
+	}
 	if i, known := l.kindByName[kind]; known {
 		k := &l.kinds[i]
 		k.active--
 		k.ended, k.lastEnded = true, now
 	}
+}
+
+// ends reports that a fault of the kind is the end of its process.
+func ends(kind string) bool {
+	switch faults.Kind(kind) {
+	case faults.Kill, faults.Stop, faults.PowerLoss:
+		return true
+	}
+	return false
+}
+
+func ofClock(kind string) bool {
+	spec, _ := faults.Find(faults.Kind(kind))
+	return spec.Class == faults.OfClock
+}
+
+// noneSince reports that no fault was active at any time from t to now.
+func (l *faultLog) noneSince(t int64) bool {
+	return len(l.running) == 0 && !(l.anyEnded && l.lastEnded >= t)
+}
+
+// clocksRightSince reports the same of faults of a clock.
+func (l *faultLog) clocksRightSince(t int64) bool {
+	return l.wrongClocks == 0 && !(l.clocksEnded && l.clocksEndedAt >= t)
 }
 
 // touched reports that a fault of the kind was active at some time from since

@@ -55,6 +55,7 @@ type delivery struct {
 	stream   int32
 	consumes int32
 	requeues int32
+	back     givenBack // its last requeue, until it is delivered again
 }
 
 // message is everything known of a message that later events may still be
@@ -65,6 +66,7 @@ type message struct {
 	size  int
 	sum   string // empty: not known
 
+	deferral int64  // how long the target was asked to hold it back, ns
 	sumPrint uint32 // of a message that was folded, instead of size and sum
 
 	tries                  []try

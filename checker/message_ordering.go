@@ -19,7 +19,9 @@ import (
 //   - a line rebuilt from a state file: attempts is not known;
 //   - an id of which another try than the acked one may have landed: the copy
 //     that comes late may be the unknown one;
-//   - a message that was requeued: it was consumed before.
+//   - a message that was requeued: it was consumed before;
+//   - a deferred message, and one that passed a deferred message: the target
+//     was asked for it.
 type messageOrdering struct {
 	*run
 	findings
@@ -42,7 +44,7 @@ type partitionOrder struct {
 }
 
 func (p *messageOrdering) firstConsume(m *message, s *stream, e history.Event) {
-	if p.cfg.Order != OrderPartition || s.consumers != 1 || e.Attempts != 1 {
+	if p.cfg.Order != OrderPartition || s.consumers != 1 || e.Attempts != 1 || m.deferral > 0 {
 		return
 	}
 	o := p.orderOf(s, p.partition(s, e.Pos))
@@ -88,7 +90,7 @@ func (p *messageOrdering) orderOf(s *stream, index int) *partitionOrder {
 // passedOver returns a message that was sent after m's ack and is first
 // delivered on s already: m, not yet consumed there, is a suspect.
 func (p *messageOrdering) passedOver(m *message, s *stream) (messageID, bool) {
-	if int(s.index) >= len(p.streams) || !m.onlyAckedTryLanded() {
+	if int(s.index) >= len(p.streams) || !m.onlyAckedTryLanded() || m.deferral > 0 {
 		return messageID{}, false
 	}
 	for i := range p.streams[s.index] {

@@ -18,7 +18,11 @@ type run struct {
 	topics         []*topic
 	topicByName    map[string]*topic
 	streams        []*stream // in the order of Config.Streams
+	consumers      []*consumer
 	consumerByName map[string]*consumer
+
+	brokerDown int64 // when one last ended; meaningful when a broker ever did
+	everDown   bool
 
 	waiting waitingList
 	faults  faultLog
@@ -51,8 +55,31 @@ func (s *stream) String() string { return s.topic.name + "/" + s.channel }
 
 // consumer is one consumer process.
 type consumer struct {
+	index   int       // in run.consumers
 	streams []*stream // usually one
 	killed  bool      // and has not consumed since
+	ready   int64     // its RDY; 0: not known
+
+	// sentSince is a time after which the broker sent whatever this consumer
+	// consumes from now on: it made its connection then, or consumed a message
+	// that was attempted then, and a connection keeps its order.
+	sentSince int64
+	lost      int64 // when it last ended, began anew or lost its connection
+	everLost  bool
+}
+
+func (c *consumer) lostAt(t int64) { c.lost, c.everLost = t, true }
+
+// lostSince reports that the broker may have lost the consumer since t.
+func (c *consumer) lostSince(t int64) bool { return c.everLost && c.lost >= t }
+
+// downSince reports that a broker ended since t.
+func (r *run) downSince(t int64) bool { return r.everDown && r.brokerDown >= t }
+
+// leased reports that the lease of a delivery made since t cannot have run out
+// by now.
+func (r *run) leased(t int64) bool {
+	return (r.cfg.MsgTimeout == 0 || r.now < t+r.cfg.MsgTimeout) && r.faults.clocksRightSince(t)
 }
 
 func newRun(cfg *Config) *run {
@@ -79,7 +106,8 @@ func newRun(cfg *Config) *run {
 		for _, name := range declared.Consumers {
 			c := r.consumerByName[name]
 			if c == nil {
-				c = &consumer{}
+				c = &consumer{index: len(r.consumers), ready: int64(cfg.Ready[name])}
+				r.consumers = append(r.consumers, c)
 				r.consumerByName[name] = c
 			}
 			c.streams = append(c.streams, s)

@@ -102,14 +102,14 @@ func parseScriptLine(words []string, tries map[string]int) (history.Event, error
 		if words[2] != "gave-up" && words[2] != "sentinel" {
 			e.Ev, e.What = history.Kind(words[2]), ""
 		}
-	case "consume", "finish", "requeue", "malformed":
+	case "consume", "finish", "requeue", "malformed", "forgot", "overrun":
 		e.Topic, e.Channel, e.Consumer = testTopic, strings.Split(e.Src, "-")[1], e.Src
 		e.ID, e.Pos = longID(args[0]), position(args[1])
-		if words[2] != "malformed" {
+		if slices.Contains([]string{"consume", "finish", "requeue"}, words[2]) {
 			e.Ev, e.What = history.Kind(words[2]), ""
 		}
 		if words[2] == "consume" {
-			e.Attempts = 1
+			e.Attempts, e.Held = 1, 1
 			e.Size, e.Sum = content(e.ID)
 		}
 	case "phase":
@@ -121,7 +121,7 @@ func parseScriptLine(words []string, tries map[string]int) (history.Event, error
 		e.Try, err = strconv.Atoi(args[0])
 	case "exited":
 		e.Target = args[0]
-	case "drained":
+	case "drained", "backlog":
 		e.Topic, e.Channel = testTopic, args[0]
 	case "stored":
 		e.Topic, e.Channel, e.ID = testTopic, args[0], longID(args[1])
@@ -155,6 +155,12 @@ func set(e *history.Event, settings []string) error {
 			e.Try = n
 		case "attempts":
 			e.Attempts = n
+		case "held":
+			e.Held = n
+		case "defer": // ms
+			e.Defer = int64(n) * 1e6
+		case "text":
+			e.Text = value
 		case "size":
 			e.Size = n
 		case "sum":
@@ -241,6 +247,7 @@ func testConfig() Config {
 		FaultKinds:  []string{"kill", "pause"},
 		Claims:      ClaimNames(),
 		WarmUpFloor: 2,
+		Ready:       map[string]int{"consumer-ordered-1": 1, "consumer-shared-1": 5, "consumer-shared-2": 5},
 	}
 }
 

@@ -43,7 +43,7 @@ func (c *Checker) attempt(e history.Event) error {
 	p.sentinel = 0 // a producer that sends has not sent its last
 	c.producing.attempted(m)
 	for _, consumed := range c.early.take(e.ID) {
-		c.judgeConsume(m, c.streamNamed(consumed.Topic, consumed.Channel), consumed, false)
+		c.judgeConsume(m, c.streamNamed(consumed.Topic, consumed.Channel), c.consumerByName[consumed.Src], consumed, false)
 	}
 	return nil
 }
@@ -54,6 +54,7 @@ func (c *Checker) newMessage(p *producer, counter uint64, e history.Event) *mess
 	m.messageID = messageID{producer: p, counter: counter}
 	m.topic = c.topicNamed(e.Topic)
 	m.size, m.sum = e.Size, e.Sum
+	m.deferral = e.Defer
 	for range m.topic.streams {
 		m.arrivals = append(m.arrivals, arrival{})
 	}
@@ -73,6 +74,8 @@ func retryable(m *message, e history.Event) error {
 		return fmt.Errorf("try %d has no outcome yet", len(m.tries))
 	case m.topic.name != e.Topic:
 		return fmt.Errorf("its topic was %q and is %q", m.topic.name, e.Topic)
+	case m.deferral != e.Defer:
+		return fmt.Errorf("its deferral was %d ns and is %d ns", m.deferral, e.Defer)
 	case m.sum != "" && e.Sum != "" && (m.sum != e.Sum || m.size != e.Size):
 		return fmt.Errorf("its content was %d bytes, checksum %.16q, and is %d bytes, checksum %.16q", m.size, m.sum, e.Size, e.Sum)
 	}
@@ -131,6 +134,7 @@ func (c *Checker) acked(m *message, t *try) {
 		c.acksBeforeChaos++
 	}
 	c.producing.ackedTry(m, t.at)
+	c.finality.ackedTry(t.at)
 	if m.acked > 1 {
 		return
 	}

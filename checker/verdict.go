@@ -109,11 +109,14 @@ func settle(entry Entry, cfg *Config, j judgement) Property {
 	p := Property{
 		Slug:       entry.Slug,
 		Class:      entry.Class,
-		Required:   len(cfg.Required) == 0 || slices.Contains(cfg.Required, entry.Slug),
+		Required:   slices.Contains(cfg.Required, entry.Slug),
 		Status:     Pass,
 		Exposure:   j.exposure,
 		Total:      j.findings.total,
 		Violations: j.findings.list,
+	}
+	if len(cfg.Required) == 0 {
+		p.Required = p.Total > 0 || slices.Contains(Core(), entry.Slug)
 	}
 	reason, unpromised := cfg.Unpromised[entry.Slug]
 	if !unpromised && entry.Slug == MessageOrdering && cfg.Order != OrderPartition {
