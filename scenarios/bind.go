@@ -5,6 +5,7 @@ package scenarios
 import (
 	"strconv"
 
+	"pestle/checker"
 	"pestle/faults"
 )
 
@@ -24,7 +25,7 @@ func bind(v values) Scenario {
 		},
 		workload:   bindWorkload(v),
 		phases:     bindPhases(v),
-		properties: v.list("properties", propertySlugs()),
+		properties: v.list("properties", checker.Core()),
 		claims:     v.list("claims", nil),
 		where:      v.where,
 	}
@@ -65,6 +66,9 @@ func bindWorkload(v values) workload {
 		backoff:           v.number("workload.send.backoff"),
 		msgTimeout:        v.span("workload.msg_timeout"),
 	}
+	if v.has("workload.defer") {
+		w.deferShare, w.deferBy = v.span("workload.defer.share"), v.span("workload.defer.by")
+	}
 	if !v.has("workload.send.tries") {
 		w.tries = 4
 		if w.atMostOnce {
@@ -79,6 +83,7 @@ func bindWorkload(v values) workload {
 			inFlight:     v.span(at + ".in_flight"),
 			requeue:      v.span(at + ".requeue"),
 			requeueDelay: v.span(at + ".requeue_delay"),
+			forget:       v.span(at + ".forget"),
 		})
 	}
 	return w

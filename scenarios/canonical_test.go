@@ -285,11 +285,17 @@ func TestTimetableOfSim(t *testing.T) {
 	}
 	p.Workload.Producers[0].Only = [][2]uint64{{1, 1}, {3, 4}, {6, 6}, {8, 8}, {10, 10}, {12, 12}, {14, 14}, {16, 16}, {18, 18}, {20, 20}}
 	p.Workload.Producers[1].Only = [][2]uint64{}
-	for i, want := range []string{"only 1, 3..4, 6, 8, 10, 12, 14, 16, and 2 ranges more\n", "only the last one\n"} {
+	p.Workload.Producers[0].DeferPermille = 0
+	p.Workload.Producers[1].DeferPermille, p.Workload.Producers[1].DeferMin, p.Workload.Producers[1].DeferMax = 55, 200*millisecond, 3*second
+	for i, want := range []string{"; only 1, 3..4, 6, 8, 10, 12, 14, 16, and 2 ranges more\n", ", 5.5% deferred by 200ms..3s; only the last one\n"} {
 		_, line, _ := strings.Cut(p.Timetable(), p.Workload.Producers[i].Name+": ")
-		if !strings.HasSuffix(line[:strings.IndexByte(line, '\n')+1], "open at most; "+want) {
+		if !strings.HasSuffix(line[:strings.IndexByte(line, '\n')+1], "open at most"+want) {
 			t.Errorf("producer %d: %s, want %s", i+1, line, want)
 		}
+	}
+	p.Workload.Consumers[1].ForgetPermille = 15
+	if want := ", forgets 1.5%\n"; !strings.Contains(p.Timetable(), want) {
+		t.Errorf("no consumer's line ends with %q:\n%s", want, p.Timetable())
 	}
 	_, got, _ := strings.Cut(p.Timetable(), "\n\n")
 	got, _, _ = strings.Cut(got, "          producer-1")

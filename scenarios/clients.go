@@ -31,6 +31,7 @@ func (p Plan) ProducerConfig(name string) (machines.ProducerConfig, error) {
 			Backoff: p.Workload.Backoff, Timeout: p.Workload.Timeout,
 			Interval: producer.Interval, Pending: producer.Pending,
 			MinSize: producer.MinSize, MaxSize: producer.MaxSize, Seed: producer.Seed, Only: only,
+			DeferPermille: producer.DeferPermille, DeferMin: producer.DeferMin, DeferMax: producer.DeferMax,
 		}, nil
 	}
 	return machines.ProducerConfig{}, fmt.Errorf("plan: there is no producer %q", name)
@@ -44,6 +45,7 @@ func (p Plan) ConsumerConfig(name string) (Consumer, machines.ConsumerConfig, er
 			return consumer, machines.ConsumerConfig{
 				Name: name, Topic: p.Workload.Topic, Channel: consumer.Channel,
 				RequeuePermille: consumer.RequeuePermille, RequeueDelay: consumer.RequeueDelay, Seed: consumer.Seed,
+				ForgetPermille: consumer.ForgetPermille, InFlight: consumer.InFlight, MsgTimeout: p.Workload.MsgTimeout,
 			}, nil
 		}
 	}

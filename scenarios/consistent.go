@@ -92,7 +92,36 @@ func (s Scenario) workloadFits() error {
 	if need := resolving(w.tries, w.timeout, w.backoff); p.drain < need {
 		return s.contradiction("phases.drain", "is %s, but a producer may need %s to resolve its open sends (tries, timeout and backoff of workload.send)", formatDuration(p.drain), formatDuration(need))
 	}
+	return s.holdingBackFits()
+}
+
+// holdingBackFits looks at what keeps messages from being done: deferrals and
+// consumers that forget.
+func (s Scenario) holdingBackFits() error {
+	w, drain := s.workload, s.phases.drain
+	if by := w.deferBy; by.lo%millisecond != 0 || by.hi%millisecond != 0 {
+		return s.contradiction("workload.defer.by", "is not in whole milliseconds, which is what NSQ counts in")
+	}
+	if w.deferShare.hi > 0 && w.deferBy.hi >= drain {
+		return s.contradiction("phases.drain", "is %s, but a deferred message may have to wait for %s", formatDuration(drain), formatDuration(w.deferBy.hi))
+	}
+	for i, c := range w.channels {
+		at := "workload.channels." + strconv.Itoa(i) + ".forget"
+		switch {
+		case c.forget.hi > 0 && w.msgTimeout.hi >= drain:
+			return s.contradiction(at, "is %s, but the lease that has to bring such a message back (workload.msg_timeout, up to %s) outlasts phases.drain", formatPercent(c.forget.hi), formatDuration(w.msgTimeout.hi))
+		case c.forget.hi > 0 && c.inFlight.hi == 1:
+			return s.contradiction(at, "is %s, but with in_flight: 1 a forgotten message would hold up all others; allow 2", formatPercent(c.forget.hi))
+		}
+	}
 	return nil
+}
+
+// holdsBack tells whether the target is asked to hold any message back.
+func (s Scenario) holdsBack() bool {
+	return s.workload.deferShare.hi > 0 || slices.ContainsFunc(s.workload.channels, func(c channel) bool {
+		return c.requeue.hi > 0 && c.requeueDelay.hi >= millisecond
+	})
 }
 
 // acksWithin is how many messages are sent in a stretch of time at most, if
@@ -128,6 +157,9 @@ func (s Scenario) phasesFit() error {
 
 // judgementFits finds what is required but could not be judged or met.
 func (s Scenario) judgementFits() error {
+	if slices.Contains(s.properties, checker.NotEarly) && !s.holdsBack() {
+		return s.contradiction("properties", "contain not-early, but nothing is held back: set workload.defer, or requeue and requeue_delay of a channel")
+	}
 	progress := slices.Contains(s.properties, checker.ProducerProgress) || slices.Contains(s.properties, checker.ConsumerProgress)
 	if progress && len(s.phases.windows()) == 0 {
 		return s.contradiction("phases.chaos", "is %s and ends before the first quiet window (%s to %s), where the progress properties are judged; make it longer, make phases.quiet.every shorter or leave those properties out",

@@ -78,13 +78,17 @@ func (w workload) expand(seed uint64) Workload {
 	for n := 1; n <= w.producers; n++ {
 		name := producerName(n)
 		key := []string{"producer", name}
-		out.Producers = append(out.Producers, Producer{
+		p := Producer{
 			Name:     name,
 			Interval: second / between(stream(seed, key, "rate"), w.rate),
 			Pending:  int(between(stream(seed, key, "pending"), w.pending)),
 			MinSize:  int(w.payload.lo), MaxSize: int(w.payload.hi),
 			Seed: random.New(seed, "producer", name).Uint64(),
-		})
+		}
+		if p.DeferPermille = between(stream(seed, key, "defer"), w.deferShare); p.DeferPermille > 0 {
+			p.DeferMin, p.DeferMax = w.deferBy.lo, w.deferBy.hi
+		}
+		out.Producers = append(out.Producers, p)
 	}
 	for _, c := range w.channels {
 		for n := 1; n <= c.consumers; n++ {
@@ -95,6 +99,7 @@ func (w workload) expand(seed uint64) Workload {
 				InFlight:        int(between(stream(seed, key, "in_flight"), c.inFlight)),
 				RequeuePermille: between(stream(seed, key, "requeue"), c.requeue),
 				RequeueDelay:    duration(stream(seed, key, "requeue_delay"), c.requeueDelay),
+				ForgetPermille:  between(stream(seed, key, "forget"), c.forget),
 				Seed:            random.New(seed, "consumer", name).Uint64(),
 			})
 		}

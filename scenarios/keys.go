@@ -97,12 +97,16 @@ func workloadKeys() []key {
 		{path: "workload.send.timeout", shape: aDuration, lo: minTimeout, hi: maxTimeout, byDef: "1s", about: "without an answer for so long a send is unknown"},
 		{path: "workload.send.tries", shape: aNumber, lo: 1, hi: maxTries, about: "sends of one message at most: 4 unless said otherwise, always 1 with at-most-once"},
 		{path: "workload.send.backoff", shape: aDuration, lo: minBackoff, hi: maxBackoff, byDef: "50ms", about: "wait before the second send; doubles with each further one"},
+		{path: "workload.defer", shape: aMap, about: "deferred publishes: messages that the target has to hold back for a while"},
+		{path: "workload.defer.share", shape: percents, lo: 0, hi: 1000, required: true, about: "share of the messages; a range is drawn for each producer"},
+		{path: "workload.defer.by", shape: durations, lo: millisecond, hi: maxDefer, required: true, about: "how long, in whole milliseconds; a range is drawn for each message"},
 		{path: "workload.channels", shape: aList, lo: 1, hi: maxChannels, required: true, about: "channels of the topic; every one gets every message"},
 		{path: "workload.channels[].name", shape: aName, required: true, about: "name of the channel"},
 		{path: "workload.channels[].consumers", shape: aNumber, lo: 1, hi: maxConsumers, byDef: "1", about: "consumer processes that share it; with one, order is judged"},
 		{path: "workload.channels[].in_flight", shape: numbers, lo: 1, hi: maxInFlight, byDef: "1", about: "messages each consumer holds unfinished at most (RDY); a range is drawn for each"},
 		{path: "workload.channels[].requeue", shape: percents, lo: 0, hi: maxRequeuePermille, byDef: "0%", about: "share of first deliveries that the consumer gives back; a range is drawn for each"},
 		{path: "workload.channels[].requeue_delay", shape: durations, lo: 0, hi: maxRequeueDelay, byDef: "0s", about: "how long the system has to hold a message given back; a range is drawn for each consumer"},
+		{path: "workload.channels[].forget", shape: percents, lo: 0, hi: maxRequeuePermille, byDef: "0%", about: "share of first deliveries that a consumer never answers, so that the lease has to bring them back; one at a time, and none with one message in flight; a range is drawn for each consumer"},
 		{path: "workload.msg_timeout", shape: durations, lo: minMsgTimeout, hi: maxMsgTimeout, byDef: "5s", about: "lease of a delivery; without finish or requeue for so long it is delivered again; a range is drawn for each seed"},
 	}
 }
@@ -201,7 +205,7 @@ func shapeOf(p faults.Param) shape {
 
 func judgementKeys() []key {
 	return []key{
-		{path: "properties", shape: choices, lo: 1, choices: propertySlugs(), about: "properties that decide the run's status; all of them unless said otherwise"},
+		{path: "properties", shape: choices, lo: 1, choices: propertySlugs(), about: "properties that decide the run's status; the first seven unless said otherwise"},
 		{path: "claims", shape: choices, choices: checker.ClaimNames(), about: "things the run must have met at least once, or it is inconclusive; none unless said otherwise"},
 	}
 }

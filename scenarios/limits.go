@@ -35,6 +35,7 @@ const (
 	// maxRequeuePermille leaves enough first deliveries that are finished.
 	maxRequeuePermille = 500
 	maxRequeueDelay    = minute
+	maxDefer           = 10 * minute // within NSQ's default --max-req-timeout
 	// minMsgTimeout is the shortest lease that NSQ grants.
 	minMsgTimeout = second
 	maxMsgTimeout = 15 * minute

@@ -28,7 +28,7 @@ func TestMistakesInAFile(t *testing.T) {
 		{"key", smallest + "fault: []\n", `5:1: unknown key "fault" in the scenario; did you mean "faults"? allowed: ` + top},
 		{"key far from any", smallest + "zzzzzzzz: 1\n", `5:1: unknown key "zzzzzzzz" in the scenario; allowed: ` + top},
 		{"key further in", with(2, "workload:\n  send: {timout: 2s}"), `3:10: unknown key "timout" in workload.send; did you mean "timeout"? allowed: timeout, tries, backoff`},
-		{"key in a list", with(3, "  channels: [{name: all, inflight: 3}]"), `3:26: unknown key "inflight" in workload.channels.0; did you mean "in_flight"? allowed: name, consumers, in_flight, requeue, requeue_delay`},
+		{"key in a list", with(3, "  channels: [{name: all, inflight: 3}]"), `3:26: unknown key "inflight" in workload.channels.0; did you mean "in_flight"? allowed: name, consumers, in_flight, requeue, requeue_delay, forget`},
 		{"key twice", smallest + "name: other\n", `5:1: key "name" stands twice in the scenario, first at s.yaml:1:1`},
 		{"key missing", with(1, ""), `2:1: key "name" is missing in the scenario; write 1 to 64 of a-z, 0-9 and '-', beginning with a letter`},
 		{"key missing in a list", smallest + "faults:\n  - {target: broker, for: 1s}\n", `6:6: key "kind" is missing in faults.0; write one of ` + strings.Join(keyChoices("faults[].kind"), ", ")},
@@ -67,7 +67,7 @@ func TestMistakesInAFile(t *testing.T) {
 		{"one end out of range", with(2, "workload:\n  payload: 0..100"), `3:12: workload.payload is 0..100; allowed: 1..900000`},
 		{"range upside down", with(2, "workload:\n  payload: 100..1"), `3:12: workload.payload is 100..1, a range that ends before it begins`},
 		{"list too short", with(3, "  channels: []"), `3:13: workload.channels has 0 items; allowed: 1..16`},
-		{"empty choice", smallest + "properties: []\n", `5:13: properties has 0 items; allowed: 1..7`},
+		{"empty choice", smallest + "properties: []\n", `5:13: properties has 0 items; allowed: 1..11`},
 
 		// Names.
 		{"choice", smallest + "target: {kind: pestel}\n", `5:16: target.kind is "pestel"; did you mean "pestle"? allowed: pestle, nsq`},

@@ -80,7 +80,12 @@ type Producer struct {
 	Pending  int    `json:"pending"`  // messages whose outcome is open at most; 1 keeps strict order
 	MinSize  int    `json:"min_size"` // payload characters
 	MaxSize  int    `json:"max_size"`
-	Seed     uint64 `json:"seed"` // of the payloads
+	Seed     uint64 `json:"seed"` // of the payloads and deferrals
+	// Deferred publishes: so many in a thousand messages, drawn from Seed and
+	// the id, each held back for a drawn time in whole ms.
+	DeferPermille int64 `json:"defer_permille,omitempty"`
+	DeferMin      int64 `json:"defer_min,omitempty"`
+	DeferMax      int64 `json:"defer_max,omitempty"`
 	// Only lists the counters sent as ranges, first and last, ascending. The
 	// others have their turn and nothing is sent, so that a message keeps its
 	// counter and time while its neighbours are left out. Absent: all are sent;
@@ -95,6 +100,7 @@ type Consumer struct {
 	InFlight        int    `json:"in_flight"`        // RDY
 	RequeuePermille int64  `json:"requeue_permille"` // first deliveries given back, drawn from Seed and the id
 	RequeueDelay    int64  `json:"requeue_delay"`
+	ForgetPermille  int64  `json:"forget_permille,omitempty"` // first deliveries that get no answer, drawn likewise
 	Seed            uint64 `json:"seed"`
 }
 

@@ -43,6 +43,8 @@ type workload struct {
 	timeout           int64
 	tries             int
 	backoff           int64
+	deferShare        span // permille
+	deferBy           span
 	msgTimeout        span
 	channels          []channel
 }
@@ -53,6 +55,7 @@ type channel struct {
 	inFlight     span
 	requeue      span // permille
 	requeueDelay span
+	forget       span // permille
 }
 
 type phases struct {

@@ -66,6 +66,9 @@ func (p Plan) writeParts(b *strings.Builder) {
 	w := p.Workload
 	for _, x := range w.Producers {
 		fmt.Fprintf(b, "          %s: a message to %s every %s, %d..%d bytes, %d open at most", x.Name, w.Topic, formatDuration(x.Interval), x.MinSize, x.MaxSize, x.Pending)
+		if x.DeferPermille > 0 {
+			fmt.Fprintf(b, ", %s deferred by %s..%s", formatPercent(x.DeferPermille), formatDuration(x.DeferMin), formatDuration(x.DeferMax))
+		}
 		if x.Only != nil {
 			fmt.Fprintf(b, "; only %s", ranges(x.Only))
 		}
@@ -75,6 +78,9 @@ func (p Plan) writeParts(b *strings.Builder) {
 		fmt.Fprintf(b, "          %s: %d in flight", x.Name, x.InFlight)
 		if x.RequeuePermille > 0 {
 			fmt.Fprintf(b, ", gives %s back for %s", formatPercent(x.RequeuePermille), formatDuration(x.RequeueDelay))
+		}
+		if x.ForgetPermille > 0 {
+			fmt.Fprintf(b, ", forgets %s", formatPercent(x.ForgetPermille))
 		}
 		if w.ConsumeAfterChaos {
 			b.WriteString(", starts with the drain")

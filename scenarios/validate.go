@@ -205,6 +205,11 @@ func (p Producer) validate(n int) error {
 		inRange("pending", int64(p.Pending), 1, maxPending),
 		inRange("min_size", int64(p.MinSize), 1, maxPayload),
 		inRange("max_size", int64(p.MaxSize), int64(p.MinSize), maxPayload),
+		inRange("defer_permille", p.DeferPermille, 0, 1000),
+		inRange("defer_min", p.DeferMin, 0, maxDefer),
+		inRange("defer_max", p.DeferMax, p.DeferMin, maxDefer),
+		wholeMilliseconds("defer_min", p.DeferMin),
+		wholeMilliseconds("defer_max", p.DeferMax),
 	)
 }
 
@@ -234,6 +239,7 @@ func (c Consumer) validate() error {
 		inRange("in_flight", int64(c.InFlight), 1, maxInFlight),
 		inRange("requeue_permille", c.RequeuePermille, 0, maxRequeuePermille),
 		inRange("requeue_delay", c.RequeueDelay, 0, maxRequeueDelay),
+		inRange("forget_permille", c.ForgetPermille, 0, maxRequeuePermille),
 	)
 }
 
@@ -250,6 +256,13 @@ func (p Phases) validate() error {
 func inRange(name string, v, lo, hi int64) error {
 	if v < lo || v > hi {
 		return fmt.Errorf("%s is %d, allowed is %d..%d", name, v, lo, hi)
+	}
+	return nil
+}
+
+func wholeMilliseconds(name string, v int64) error {
+	if v%millisecond != 0 {
+		return fmt.Errorf("%s is %d ns, not a whole number of milliseconds", name, v)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"pestle/checker"
 	"pestle/faults"
 )
 
@@ -27,6 +28,9 @@ func (p Plan) RunsIn(world string) error {
 	if _, err := targetRunsIn(world, p.Target, p.Network != nil, p.Target.Knobs != nil); err != nil {
 		return fmt.Errorf("target of the plan: %w", err)
 	}
+	if err := judgedIn(world, p.Properties); err != nil {
+		return fmt.Errorf("properties of the plan: %w", err)
+	}
 	return nil
 }
 
@@ -35,6 +39,9 @@ func (s Scenario) worldsFit() error {
 	for _, world := range s.Worlds {
 		if path, err := targetRunsIn(world, s.Target, s.network != nil, s.knobs != nil); err != nil {
 			return s.contradiction(path, "cannot be with this list of worlds: %v", err)
+		}
+		if err := judgedIn(world, s.properties); err != nil {
+			return s.contradiction("properties", "cannot be with this list of worlds: %v", err)
 		}
 		for _, f := range s.faults {
 			var after *faults.Event
@@ -45,6 +52,14 @@ func (s Scenario) worldsFit() error {
 				return s.contradiction(f.path, "cannot be with this list of worlds: %v", err)
 			}
 		}
+	}
+	return nil
+}
+
+// judgedIn finds a property that a world gives no evidence for.
+func judgedIn(world string, properties []string) error {
+	if world != Sim && slices.Contains(properties, checker.FlowControl) {
+		return fmt.Errorf("the clients of the world %s do not tell what they hold, so %s cannot be judged", world, checker.FlowControl)
 	}
 	return nil
 }
