@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"pestle/broker/nsq"
+	"pestle/broker/plant"
 )
 
 // channel is this node's part of a channel: who consumes it and what is being
@@ -61,10 +62,11 @@ func (c *Core) openChannels(now Time, p *partition) {
 func (c *Core) openChannel(now Time, state *channelState, p *partition) {
 	ch := newChannel(state, p, c.meta.byName[p.topic].group)
 	c.channels[state.id] = ch
+	dropped := !c.ready && c.cfg.Plant.Is(plant.DeferralDroppedAtRestart)
 	for o := ch.cursor; o < p.next; o = state.finished.next(o + 1) {
 		if at, apart := state.due[o]; apart {
 			c.park(now, ch, o, at)
-		} else if m := p.log.at(o); m != nil && m.due != 0 {
+		} else if m := p.log.at(o); m != nil && m.due != 0 && !dropped {
 			c.park(now, ch, o, m.due)
 		}
 	}
@@ -192,7 +194,7 @@ func (c *Core) deliverAll(now Time, fx *Effects) {
 		c.awake = c.awake[1:]
 		ch.awake = false
 		for c.stopping == serving && !ch.leaving && !ch.retry.isSet() {
-			cn := ch.nextConsumer()
+			cn := c.nextConsumer(ch)
 			if cn == nil {
 				break
 			}
@@ -208,12 +210,12 @@ func (c *Core) deliverAll(now Time, fx *Effects) {
 
 // nextConsumer returns the next connection that may get a message, in turn,
 // nil when none may.
-func (ch *channel) nextConsumer() *conn {
+func (c *Core) nextConsumer(ch *channel) *conn {
 	for range ch.consumers {
 		if ch.turn >= len(ch.consumers) {
 			ch.turn = 0
 		}
-		if cn := ch.consumers[ch.turn]; cn.hasCredit() {
+		if cn := ch.consumers[ch.turn]; c.hasCredit(cn) {
 			return cn
 		}
 		ch.turn++

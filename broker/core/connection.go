@@ -2,6 +2,7 @@ package core
 
 import (
 	"pestle/broker/nsq"
+	"pestle/broker/plant"
 )
 
 // outputWindow is how many bytes may be on their way to a connection before
@@ -118,9 +119,17 @@ func (cn *conn) notInFlight(code nsq.Code, verb string, id nsq.MessageID) {
 	cn.session.Fail(0, code, verb+" "+id.String()+" failed ID not in flight")
 }
 
+// allowance is how many messages a connection may have in flight: its RDY.
+func (c *Core) allowance(cn *conn) int64 {
+	if c.cfg.Plant.Is(plant.ReadyOverrun) && cn.ready > 0 {
+		return cn.ready + 1
+	}
+	return cn.ready
+}
+
 // hasCredit reports whether one more message may go to the connection.
-func (cn *conn) hasCredit() bool {
-	return !cn.dead && cn.inFlight < cn.ready && cn.session.State() == nsq.StateSubscribed &&
+func (c *Core) hasCredit(cn *conn) bool {
+	return !cn.dead && cn.inFlight < c.allowance(cn) && cn.session.State() == nsq.StateSubscribed &&
 		!cn.session.Done() && cn.owed+cn.framed+cn.unsent < outputWindow
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pestle/broker/nsq"
+	"pestle/broker/plant"
 )
 
 const millisecond = 1_000_000 // ns
@@ -22,10 +23,11 @@ const (
 type Config struct {
 	Limits     nsq.Limits // nsq.DefaultLimits
 	Durability Durability
-	FileSize   int64  // of a journal file in bytes; 16 MiB. An entry or checkpoint that is larger makes its file grow
-	CacheBytes int64  // bodies kept in memory; 64 MiB. Others are read back from the journal
-	DataGroups uint32 // groups that new partitions are spread over; 1
-	Salt       uint64 // random, another in each life of a node: what a client must not guess, see package journal
+	FileSize   int64    // of a journal file in bytes; 16 MiB. An entry or checkpoint that is larger makes its file grow
+	CacheBytes int64    // bodies kept in memory; 64 MiB. Others are read back from the journal
+	DataGroups uint32   // groups that new partitions are spread over; 1
+	Plant      plant.ID // bug to be planted; none
+	Salt       uint64   // random, another in each life of a node: what a client must not guess, see package journal
 }
 
 const (

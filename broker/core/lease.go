@@ -5,6 +5,7 @@ import (
 
 	"pestle/broker/journal"
 	"pestle/broker/nsq"
+	"pestle/broker/plant"
 )
 
 // readRetry is the wait before a body that could not be read is tried again.
@@ -65,7 +66,7 @@ func (c *Core) deliver(now Time, it *item, cn *conn, fx *Effects) {
 	it.state, it.holder, it.framed = itemInFlight, cn, false
 	ch.inFlight++
 	cn.inFlight++
-	if cn.inFlight > cn.ready {
+	if cn.inFlight > c.allowance(cn) {
 		panic(fmt.Sprintf("core: %d messages in flight to connection %d, whose RDY is %d", cn.inFlight, cn.id, cn.ready))
 	}
 	cn.hold(it)
@@ -127,7 +128,9 @@ func (c *Core) frame(now Time, cn *conn, fx *Effects) {
 		cn.framed += size
 		cn.delivered++
 		it.framed, it.body, it.started = true, nil, now.Mono
-		c.deadlines.set(&it.lease, now.Mono+cn.session.Identity().MsgTimeoutMS*millisecond, it)
+		if !c.cfg.Plant.Is(plant.LeaseForgotten) {
+			c.deadlines.set(&it.lease, now.Mono+cn.session.Identity().MsgTimeoutMS*millisecond, it)
+		}
 		n++
 	}
 	rest := copy(cn.outbox, cn.outbox[n:])

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pestle/broker/journal"
+	"pestle/broker/plant"
 )
 
 // Recovery builds a Core from what an earlier one left in the journal.
@@ -36,7 +37,7 @@ func NewRecovery(cfg Config) *Recovery {
 	c.writer = &writer{core: c, fileSize: cfg.FileSize, memory: cfg.Durability == Memory}
 	c.voter = newSoleVoter(c.writer)
 	c.replicator = c.voter
-	r := &Recovery{c: c}
+	r := &Recovery{c: c, reader: journal.Reader{Plant: cfg.Plant}}
 	if cfg.DataGroups > maxGroups {
 		r.failed = fmt.Errorf("a node has at most %d data groups, not %d; lower Config.DataGroups", maxGroups, cfg.DataGroups)
 	}
@@ -74,7 +75,8 @@ func (r *Recovery) replay(file uint64, size int64, batches []journal.Batch) erro
 			if record.Kind == kindCheckpoint {
 				w.checkpointLen += journal.RecordSize(len(record.Payload))
 			}
-			if err := r.replayRecord(file, record, first && i == 0); err != nil {
+			err := r.replayRecord(file, record, first && i == 0)
+			if err != nil && !r.c.cfg.Plant.Is(plant.TornTailAccepted) {
 				return fmt.Errorf("journal file %d, record at offset %d: %w; this program cannot have written it: keep the data directory and report it", file, record.At, err)
 			}
 		}
@@ -106,7 +108,14 @@ func (r *Recovery) replayRecord(file uint64, record journal.Record, first bool) 
 	if record.Group > maxGroups {
 		return fmt.Errorf("there is no group %d", record.Group)
 	}
-	_, err := c.group(record.Group).apply(record.Kind, record.Payload, journal.Position{File: file, Offset: record.At})
+	group, payload := c.group(record.Group), record.Payload
+	switch {
+	case c.cfg.Plant.Is(plant.FinishLostAtRecovery) && record.Kind == kindLedger:
+		payload = withoutFinishes(group, payload)
+	case c.cfg.Plant.Is(plant.TornTailAccepted) && record.Kind == kindPublish:
+		payload = withSumsOfTheBodies(payload)
+	}
+	_, err := group.apply(record.Kind, payload, journal.Position{File: file, Offset: record.At})
 	return err
 }
 
@@ -195,7 +204,6 @@ func (c *Core) firstCreated(ev Event, fx *Effects) {
 
 // recovered begins to serve: the journal is durable up to its end.
 func (c *Core) recovered(now Time, fx *Effects) {
-	c.ready = true
 	messages := 0
 	for _, g := range c.groups {
 		for _, p := range g.partitions {
@@ -203,6 +211,7 @@ func (c *Core) recovered(now Time, fx *Effects) {
 			messages += p.log.count()
 		}
 	}
+	c.ready = true
 	c.reopen()
 	c.writer.createAhead(fx)
 	fx.log(Info, "recovered: %d topics, %d channels, %d messages, %d journal files", len(c.meta.topics), len(c.channels), messages, len(c.writer.files))

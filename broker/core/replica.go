@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pestle/broker/journal"
+	"pestle/broker/plant"
 )
 
 // replicator orders entries. Everything above it lives on two promises: what
@@ -108,7 +109,11 @@ func (v *soleVoter) Advance(now Time, fx *Effects) {
 	if w.syncing != 0 {
 		return
 	}
-	v.place(&v.flying)
+	if w.core.cfg.Plant.Is(plant.AckBeforeFsync) {
+		v.place(&v.outcomes)
+	} else {
+		v.place(&v.flying)
+	}
 	if len(w.open) > 0 {
 		w.write(now, fx)
 		w.sync(fx)

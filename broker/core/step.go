@@ -1,6 +1,10 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+
+	"pestle/broker/plant"
+)
 
 // Step takes one event and appends what is to be done about it. Deadlines that
 // have passed are served first, whatever the event.
@@ -143,7 +147,7 @@ func (c *Core) synced(now Time, ev Event, fx *Effects) {
 	if ev.Token != c.writer.syncing {
 		panic(fmt.Sprintf("core: sync %d ends and %d is outstanding", ev.Token, c.writer.syncing))
 	}
-	if ev.Failed {
+	if ev.Failed && !c.cfg.Plant.Is(plant.FsyncErrorIgnored) {
 		c.exit(fx, failed("a sync of the journal", ev.Text))
 		return
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pestle/broker/plant"
 )
 
 // fileSize is the size of the files these tests make.
@@ -364,7 +366,7 @@ func TestMisplacedBlocks(t *testing.T) {
 		if strings.Contains(name, "another file") {
 			seq = 2
 		}
-		c, err := scan(seq, data)
+		c, err := scan(seq, data, plant.None)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,16 @@
 package journal
 
-import "fmt"
+import (
+	"fmt"
+
+	"pestle/broker/plant"
+)
 
 // Reader reads the files of a journal in their order and decides whether a
 // node may start from them. The zero value is ready.
 type Reader struct {
+	Plant plant.ID // bug to be planted; none
+
 	first, last uint64 // sequence numbers fed; 0: none
 	filled      uint64 // the last one that has a batch; 0: none
 	end         int64  // of its content
@@ -50,7 +56,7 @@ func (r *Reader) Feed(seq uint64, data []byte) ([]Batch, error) {
 	if r.last != 0 && seq != r.last+1 {
 		return nil, fmt.Errorf("journal file %d is missing between %d and %d; %s", r.last+1, r.last, seq, remedy)
 	}
-	c, err := scan(seq, data)
+	c, err := scan(seq, data, r.Plant)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,88 @@
+package core
+
+import (
+	"strings"
+	"testing"
+
+	"pestle/broker/plant"
+)
+
+// Each planted bug misbehaves in its story, and the broker without it does not.
+func TestPlants(t *testing.T) {
+	for bug, misbehaves := range map[plant.ID]func(r *rig) bool{
+		plant.AckBeforeFsync: func(r *rig) bool {
+			p := r.dial()
+			p.publish("t", "a")
+			p.Publish("t", []byte("b"))
+			r.talk()
+			acked := len(p.notices) > 0
+			r.powerLoss(func(int) int { return 0 })
+			r.start()
+			return acked && len(r.consumer("t", "ch", 10).deliveries()) == 1
+		},
+		plant.FsyncErrorIgnored: func(r *rig) bool {
+			p := r.dial()
+			p.publish("t", "a")
+			p.Publish("t", []byte("b"))
+			for len(r.changes) < 2 {
+				r.work()
+			}
+			token := r.changes[1].Token
+			r.changes = nil
+			r.step(Event{Kind: EvSynced, Token: token, Failed: true, Text: "input/output error"})
+			return r.exited == "" && len(p.notices) > 0
+		},
+		plant.TornTailAccepted: func(r *rig) bool {
+			p := r.dial()
+			p.publish("t", "a")
+			body := strings.Repeat("x", 200)
+			p.Publish("t", []byte(body))
+			for len(r.changes) < 2 {
+				r.work()
+			}
+			r.work() // the write
+			r.powerLoss(func(size int) int { return size - 100 })
+			r.start()
+			list := r.consumer("t", "ch", 10).deliveries()
+			return len(list) == 2 && string(list[1].Body) != body
+		},
+		plant.FinishLostAtRecovery: func(r *rig) bool {
+			c := r.consumer("t", "ch", 1)
+			r.dial().publish("t", "a")
+			finishAll(c)
+			ledgerIsDurable(r)
+			r.restart()
+			again := len(finishAll(r.consumer("t", "ch", 1))) == 1
+			ledgerIsDurable(r)
+			r.restart() // and it starts all the same
+			return again
+		},
+		plant.LeaseForgotten: func(r *rig) bool {
+			c := r.consumer("t", "ch", 1)
+			r.dial().publish("t", "a")
+			r.pass(10 * r.core.cfg.Limits.MsgTimeoutMS * millisecond)
+			return len(c.deliveries()) == 1
+		},
+		plant.ReadyOverrun: func(r *rig) bool {
+			c := r.consumer("t", "ch", 1)
+			r.dial().publish("t", "a", "b", "c")
+			return len(c.deliveries()) == 2
+		},
+		plant.DeferralDroppedAtRestart: func(r *rig) bool {
+			r.consumer("t", "ch", 0).DeferredPublish("t", 5000, []byte("late"))
+			r.settle()
+			r.restart()
+			return len(r.consumer("t", "ch", 1).deliveries()) == 1
+		},
+	} {
+		name := plant.All()[bug-1].Name
+		t.Run(name, func(t *testing.T) {
+			if got := misbehaves(newRig(t, Config{Plant: bug})); got != plant.Built {
+				t.Errorf("with the bug planted: misbehaves %v, want %v", got, plant.Built)
+			}
+			if misbehaves(newRig(t, Config{})) {
+				t.Error("misbehaves without the bug")
+			}
+		})
+	}
+}
