@@ -122,8 +122,8 @@ func newFleet(o Options) (*fleet, error) {
 		return nil, fmt.Errorf("read Pestle's own binary: %w", err)
 	}
 	id.Binary = hashOf(binary)
-	had, err := f.open(id)
-	if err != nil {
+	var had []result.Record
+	if f.ledger, had, err = openLedger(f.Dir, id); err != nil {
 		return nil, err
 	}
 	f.progress.Total = int64(o.Seeds) * int64(len(o.Scenarios))
@@ -131,11 +131,6 @@ func newFleet(o Options) (*fleet, error) {
 		f.take(r)
 	}
 	return f, nil
-}
-
-func (f *fleet) open(id identity) (had []result.Record, err error) {
-	f.ledger, had, err = openLedger(f.setup.Dir, id)
-	return had, err
 }
 
 // ask looks at a scenario's first plan, for what the plans have in common.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"pestle/campaign"
 	"pestle/campaign/result"
@@ -24,14 +25,14 @@ func (f *fleet) stories(ctx context.Context) error {
 	}
 	findings := f.summarize().Findings
 	for i, finding := range findings {
-		if f.Scenarios[f.place(finding.Shortest.Scenario)].World != campaign.WorldSim {
-			continue // hours of real runs: pestle shrink does it when it is worth them
-		}
-		f.show(fmt.Sprintf("shrink finding %d of %d, %s", i+1, len(findings), finding.Property), "")
 		if ctx.Err() != nil {
 			return nil
 		}
-		f.smallest[finding.Fingerprint] = f.shrinkOne(ctx, finding)
+		if f.Scenarios[f.place(finding.Shortest.Scenario)].World != campaign.WorldSim {
+			continue // hours of real runs: pestle shrink does it when it is worth them
+		}
+		doing := fmt.Sprintf("shrink finding %d of %d, %s", i+1, len(findings), finding.Property)
+		f.smallest[finding.Fingerprint] = f.shrinkOne(ctx, finding, doing)
 	}
 	return nil
 }
@@ -42,13 +43,16 @@ func (f *fleet) keep(ctx context.Context) error {
 	var wanted []job
 	for _, finding := range f.summarize().Findings {
 		for _, e := range []result.Example{finding.First, finding.Shortest} {
-			i, r := f.place(e.Scenario), f.record(e.Scenario, e.Seed)
-			if r.Dir != "" || f.Scenarios[i].World != campaign.WorldSim {
-				continue
+			j := job{
+				Scenario: f.place(e.Scenario), Seed: e.Seed, Command: e.Command,
+				Keep: runDir(e.Scenario, e.Seed), Trace: e.TraceHash,
 			}
-			r.Dir = runDir(e.Scenario, e.Seed)
-			if !f.kept(e, r.Dir) {
-				wanted = append(wanted, job{Scenario: i, Seed: e.Seed, Command: e.Command, Keep: r.Dir, Trace: e.TraceHash})
+			switch r := f.record(e.Scenario, e.Seed); {
+			case r.Dir != "" || f.Scenarios[j.Scenario].World != campaign.WorldSim || slices.Contains(wanted, j):
+			case f.kept(e, j.Keep):
+				r.Dir = j.Keep
+			default:
+				wanted = append(wanted, j)
 			}
 		}
 	}
@@ -63,11 +67,13 @@ func (f *fleet) keep(ctx context.Context) error {
 			}
 		}
 	}, func(j job, again result.Record) (bool, error) {
-		switch {
-		case again.Outcome == reports.HarnessError && !again.Diverged:
-			return false, fmt.Errorf("keep the run of %s, seed %d: %s", again.Scenario, again.Seed, again.Error)
+		switch r := f.record(again.Scenario, again.Seed); {
 		case again.Diverged:
-			*f.record(again.Scenario, again.Seed) = again
+			*r = again
+		case again.Outcome == reports.HarnessError:
+			return false, fmt.Errorf("keep the run of %s, seed %d: %s", again.Scenario, again.Seed, again.Error)
+		default:
+			r.Dir = j.Keep
 		}
 		return true, nil
 	})
@@ -86,7 +92,7 @@ func (f *fleet) kept(e result.Example, dir string) bool {
 
 // shrinkOne makes the shortest run of a finding as small as it gets. That it
 // cannot is told with the finding: the campaign is over all the same.
-func (f *fleet) shrinkOne(ctx context.Context, finding result.Finding) *result.Story {
+func (f *fleet) shrinkOne(ctx context.Context, finding result.Finding, doing string) *result.Story {
 	from := finding.Shortest.Dir
 	to := from + "-shrunk"
 	out := filepath.Join(f.Dir, to)
@@ -96,7 +102,7 @@ func (f *fleet) shrinkOne(ctx context.Context, finding result.Finding) *result.S
 		if err := os.RemoveAll(out); err != nil {
 			return &result.Story{Error: fmt.Sprintf("remove what is left of an earlier try: %v", err)}
 		}
-		doing := f.progress.Doing
+		f.show(doing, "")
 		small, err := shrink.Run(ctx, shrink.RunOptions{
 			Run: filepath.Join(f.Dir, from), Out: out, Want: want, CPU: f.Shrink,
 			Progress: func(p shrink.Progress) {

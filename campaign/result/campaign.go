@@ -16,14 +16,21 @@
 // # Findings
 //
 // A run breaks a required property for a cause: the two are a fingerprint, and
-// a run may show several. The findings are the fewest fingerprints that explain
-// every failing run: the one shown by the most runs comes first (of equals a
-// safety property before a liveness one, then the one that stands first in the
-// catalog), every run that shows it is filed under it, and so on with the runs
-// that are left. What else the filed runs show is listed with the finding as
-// also seen: a lost message is missed in a quiet window too, and that is no
-// second bug. So one bug that always shows its main symptom is one finding, and
-// two bugs are two as soon as one run shows the one without the other's.
+// a run may show several. A lost message is missed in a quiet window, too, and
+// that is no second bug. So the findings are the fewest fingerprints that explain
+// every failing run:
+//
+//  1. The fingerprint that most runs show is a finding; of equals a safety
+//     property goes before a liveness one, then the one that stands first in the
+//     catalog. Every run that shows it is filed under it.
+//  2. An echo of it is another cause of the same property, or any liveness
+//     property, which in at least half of the runs that show it comes with the
+//     finding's own. Runs that show nothing but echoes are filed under it as well.
+//  3. So on with the runs that are left.
+//
+// What else the filed runs show is listed with the finding as also seen. One bug
+// that mostly shows its main symptom is one finding; two bugs are two as soon as
+// some run shows the one without the other.
 //
 // # States
 //
@@ -134,7 +141,7 @@ type Finding struct {
 	PerWhere []Where   `json:"scenarios"` // where it was met, in the order of the scenarios
 	AlsoSeen []Symptom `json:"also_seen"` // what else these runs show, most runs first
 
-	First    Example `json:"first"`           // lowest seed, of the first scenario that has it
+	First    Example `json:"first"`           // lowest seed that shows it, of the first scenario that has it
 	Shortest Example `json:"shortest"`        // fewest events, or least time where events are not counted; may be First
 	Story    *Story  `json:"story,omitempty"` // the smallest reproduction known; absent when there is none
 }
@@ -150,6 +157,7 @@ type Symptom struct {
 	Property string `json:"property"`
 	Cause    string `json:"cause"`
 	Runs     int64  `json:"runs"`
+	Alone    int64  `json:"alone"`    // of them, without the finding's own
 	Scenario string `json:"scenario"` // of the first such run
 	Seed     uint64 `json:"seed"`     // of the first such run
 }

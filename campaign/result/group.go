@@ -39,37 +39,67 @@ type group struct {
 // filed groups failing runs by the rule of the package comment. The runs stay
 // in their order.
 func filed(records []*Record) []group {
-	left := make([]*Record, 0, len(records))
+	failing := make([]*Record, 0, len(records))
 	for _, r := range records {
 		if r.Outcome == reports.Failed {
-			left = append(left, r)
+			failing = append(failing, r)
 		}
 	}
 	var groups []group
-	for len(left) > 0 {
-		main := mainFingerprint(left)
+	for left := failing; len(left) > 0; {
+		main := ranked(counted(left))[0]
+		family := append(echoes(main, failing), main)
 		g := group{fingerprint: main}
-		left = slices.DeleteFunc(left, func(r *Record) bool {
-			shows := slices.Contains(fingerprints(r), main)
-			if shows {
+		var rest []*Record
+		for _, r := range left {
+			if shows(r, main) || within(r, family) {
 				g.runs = append(g.runs, r)
+			} else {
+				rest = append(rest, r)
 			}
-			return shows
-		})
-		groups = append(groups, g)
+		}
+		groups, left = append(groups, g), rest
 	}
 	return groups
 }
 
-// mainFingerprint is the one that most of the runs show.
-func mainFingerprint(runs []*Record) fingerprint {
+// echoes are the fingerprints that are no findings beside this one, also in a
+// run that does not show it.
+func echoes(main fingerprint, failing []*Record) []fingerprint {
+	total, beside := counted(failing), map[fingerprint]int64{}
+	for _, r := range failing {
+		if shows(r, main) {
+			for _, f := range fingerprints(r) {
+				beside[f]++
+			}
+		}
+	}
+	var list []fingerprint
+	for _, f := range ranked(beside) {
+		kin := f.property == main.property || classOf(f.property) == checker.Liveness
+		if f != main && kin && 2*beside[f] >= total[f] {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func shows(r *Record, f fingerprint) bool { return slices.Contains(fingerprints(r), f) }
+
+// within tells whether a run shows nothing but these.
+func within(r *Record, family []fingerprint) bool {
+	return !slices.ContainsFunc(fingerprints(r), func(f fingerprint) bool { return !slices.Contains(family, f) })
+}
+
+// counted is how many of the runs show each fingerprint.
+func counted(runs []*Record) map[fingerprint]int64 {
 	counts := map[fingerprint]int64{}
 	for _, r := range runs {
 		for _, f := range fingerprints(r) {
 			counts[f]++
 		}
 	}
-	return ranked(counts)[0]
+	return counts
 }
 
 // ranked lists fingerprints by their counts, the highest first; of equals a
@@ -106,36 +136,41 @@ func catalogPlaces() map[string]int {
 
 // alsoSeen counts what else the runs of a group show.
 func (g group) alsoSeen() []Symptom {
-	counts := map[fingerprint]int64{}
-	first := map[fingerprint]*Record{}
-	for _, r := range g.runs {
-		for _, f := range fingerprints(r) {
-			if f == g.fingerprint {
+	list := []Symptom{}
+	for _, f := range ranked(counted(g.runs)) {
+		if f == g.fingerprint {
+			continue
+		}
+		s := Symptom{Property: f.property, Cause: f.cause}
+		for _, r := range g.runs {
+			if !shows(r, f) {
 				continue
 			}
-			if counts[f]++; first[f] == nil {
-				first[f] = r
+			if s.Runs++; s.Runs == 1 {
+				s.Scenario, s.Seed = r.Scenario, r.Seed
+			}
+			if !shows(r, g.fingerprint) {
+				s.Alone++
 			}
 		}
-	}
-	list := []Symptom{}
-	for _, f := range ranked(counts) {
-		list = append(list, Symptom{
-			Property: f.property, Cause: f.cause, Runs: counts[f],
-			Scenario: first[f].Scenario, Seed: first[f].Seed,
-		})
+		list = append(list, s)
 	}
 	return list
 }
 
+// clear are the runs that show the fingerprint itself.
+func (g group) clear() []*Record {
+	return slices.DeleteFunc(slices.Clone(g.runs), func(r *Record) bool { return !shows(r, g.fingerprint) })
+}
+
 // shortest is the run that is read fastest.
-func (g group) shortest() *Record {
-	return slices.MinFunc(g.runs, func(a, b *Record) int {
+func shortest(runs []*Record) *Record {
+	return slices.MinFunc(runs, func(a, b *Record) int {
 		return cmp.Or(cmp.Compare(a.Events, b.Events), cmp.Compare(a.Elapsed, b.Elapsed))
 	})
 }
 
-// violation is the group's violation in one of its runs.
+// violation is the group's violation in a run that shows it.
 func (g group) violation(r *Record) Violation {
 	i := slices.IndexFunc(r.Violations, func(v Violation) bool { return v.Property == g.property && v.Cause == g.cause })
 	return r.Violations[i]

@@ -27,7 +27,7 @@ func TestFindings(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		runs []string // what each shows, each on its own; "" passes
-		want []string // findings: fingerprint runs [+ also seen runs …]
+		want []string // findings: fingerprint runs [+ also seen runs (alone) …]
 	}{
 		{"nothing failed", repeat(3, ""), nil},
 		{"one bug in every run", repeat(500, loss), []string{loss + " 500"}},
@@ -41,7 +41,17 @@ func TestFindings(t *testing.T) {
 			[]string{loss + " 30", corrupt + " 2"}},
 		{"two bugs, sometimes in one run", append(repeat(30, loss), corrupt, corrupt+","+loss),
 			[]string{loss + " 31 + " + corrupt + " 1", corrupt + " 1"}},
-		{"two causes of one property", append(repeat(3, loss), repeat(2, requeued)...),
+		{"a second cause, mostly beside the first", append(repeat(90, loss), loss+","+requeued, loss+","+requeued, requeued, requeued),
+			[]string{loss + " 94 + " + requeued + " 4 (2)"}},
+		{"a second cause, mostly on its own", append(repeat(90, loss), loss+","+requeued, requeued, requeued),
+			[]string{loss + " 91 + " + requeued + " 1", requeued + " 2"}},
+		{"an echo that came alone once", append(repeat(9, loss), loss+","+late, late),
+			[]string{loss + " 11 + " + late + " 2 (1)"}},
+		{"an echo and another bug in one run", append(repeat(9, loss), loss+","+late, late+","+corrupt),
+			[]string{loss + " 10 + " + late + " 1", corrupt + " 1 + " + late + " 1"}},
+		{"another safety property, mostly beside it", append(repeat(9, loss), loss+","+corrupt, loss+","+corrupt, corrupt),
+			[]string{loss + " 11 + " + corrupt + " 2", corrupt + " 1"}},
+		{"two causes of one property, never in one run", append(repeat(3, loss), repeat(2, requeued)...),
 			[]string{loss + " 3", requeued + " 2"}},
 		{"two bugs of one echo", []string{loss + "," + late, loss + "," + late, corrupt + "," + late, corrupt, corrupt},
 			[]string{corrupt + " 3 + " + late + " 1", loss + " 2 + " + late + " 2"}},
@@ -77,11 +87,13 @@ func TestFindingsDoNotDependOnOrder(t *testing.T) {
 // The first run of a finding is the one of the lowest seed, the shortest the
 // one of the fewest events.
 func TestExamples(t *testing.T) {
-	records := failing([]string{"", loss, loss, late, loss})
-	records[1].Events, records[2].Events, records[4].Events = 300, 100, 200
+	records := failing([]string{late, loss, loss, late + "," + loss, loss})
+	for i, n := range []uint64{50, 300, 100, 400, 200} {
+		records[i].Events = n
+	}
 	f := findingsOf(records)[0]
-	if f.First.Seed != 2 || f.Shortest.Seed != 3 {
-		t.Errorf("first seed %d, want 2; shortest %d, want 3", f.First.Seed, f.Shortest.Seed)
+	if f.Rate.K != 5 || f.First.Seed != 2 || f.Shortest.Seed != 3 {
+		t.Errorf("%d runs, first seed %d, want 2; shortest %d, want 3: the others show an echo only", f.Rate.K, f.First.Seed, f.Shortest.Seed)
 	}
 	if f.First.Command != "run tiny 2" || f.First.Detail != "detail of "+loss {
 		t.Errorf("the first: command %q, detail %q", f.First.Command, f.First.Detail)
@@ -124,6 +136,9 @@ func described(list []Finding) []string {
 		text := fmt.Sprintf("%s/%s %d", f.Property, f.Cause, f.Rate.K)
 		for _, s := range f.AlsoSeen {
 			text += fmt.Sprintf(" + %s/%s %d", s.Property, s.Cause, s.Runs)
+			if s.Alone > 0 {
+				text += fmt.Sprintf(" (%d)", s.Alone)
+			}
 		}
 		out = append(out, text)
 	}

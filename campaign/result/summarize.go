@@ -167,13 +167,14 @@ func (s *summary) findings() []Finding {
 	list := []Finding{}
 	for _, g := range filed(s.records) {
 		// Of the first scenario the lowest seed: runs are ordered by seed.
-		first := slices.MinFunc(g.runs, func(a, b *Record) int {
+		clear := g.clear()
+		first := slices.MinFunc(clear, func(a, b *Record) int {
 			return cmp.Compare(s.index[a.Scenario], s.index[b.Scenario])
 		})
 		f := Finding{
 			Fingerprint: g.name(), Property: g.property, Class: classOf(g.property), Cause: g.cause,
 			Rate: rate.Of(int64(len(g.runs)), judged), PerWhere: []Where{}, AlsoSeen: g.alsoSeen(),
-			First: s.example(g, first), Shortest: s.example(g, g.shortest()),
+			First: s.example(g, first), Shortest: s.example(g, shortest(clear)),
 		}
 		for i, asked := range s.Scenarios {
 			k := int64(0)

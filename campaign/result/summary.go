@@ -92,7 +92,11 @@ func finding(b *strings.Builder, number int, f Finding) {
 	}
 	fmt.Fprintf(b, "\nfinding %d  %s: %s\n  %s\n", number, f.Property, page.Printable(f.Cause), f.Rate)
 	for _, s := range f.AlsoSeen {
-		fmt.Fprintf(b, "  also seen in %s: %s: %s\n", page.Number(s.Runs), s.Property, page.Printable(s.Cause))
+		alone := ""
+		if s.Alone > 0 {
+			alone = fmt.Sprintf(" (alone in %s)", page.Number(s.Alone))
+		}
+		fmt.Fprintf(b, "  also seen in %s%s: %s: %s\n", page.Number(s.Runs), alone, s.Property, page.Printable(s.Cause))
 	}
 	example(b, "first", f.First)
 	if f.Shortest.Seed != f.First.Seed || f.Shortest.Scenario != f.First.Scenario {

@@ -7,6 +7,7 @@ import (
 
 	"pestle/campaign/fleet"
 	"pestle/campaign/process"
+	"pestle/reports/page"
 )
 
 // display shows how far a run is: one line that renews itself on a terminal,
@@ -74,7 +75,7 @@ func (d *display) campaign(p fleet.Progress) {
 		left := perRun * time.Duration(p.Total-p.Done)
 		text += fmt.Sprintf("  %.1f/s, %v left", 1/perRun.Seconds(), left.Round(time.Second))
 	}
-	d.renew(fmt.Sprintf("%s  %d failed, with %d fingerprints", text, p.Failed, p.Fingerprints))
+	d.renew(fmt.Sprintf("%s  %d failed, with %s", text, p.Failed, page.Counted(int64(p.Fingerprints), "fingerprint")))
 }
 
 // every is how often the line renews itself.
