@@ -18,11 +18,12 @@ const ledgerBound = 20_000_000
 // what the target did later:
 //
 //  1. It was served. The finishing consumer has consumed, over the same
-//     connection, as many messages after it as its RDY allows. Had FIN not been
-//     served when the last of them was sent, the finished one and all of them
-//     would have been in flight at once; and no lease that would have made
+//     connection, one message more after it than its RDY allows. Had FIN not
+//     been served when the last of them was sent, the finished one and all of
+//     them would have been in flight at once; and no lease that would have made
 //     room can have run out, since the message timeout has not passed since
-//     the finished message was first attempted.
+//     the finished message was first attempted. As many as RDY allows would
+//     do, but a target that overruns it by one shall not be accused of this.
 //  2. It is in the ledger. A message that was first sent the ledger bound
 //     later was acked, and then one that was sent after that ack. By the first
 //     one the finish, or the entry before it, was handed to the journal; by the
@@ -101,7 +102,7 @@ func (p *ackFinality) consumed(m *message, s *stream, by *consumer, position uin
 func (p *ackFinality) finished(s *stream, by *consumer, e history.Event) {
 	a := &p.each[by.index]
 	if by.ready > 0 && a.handed.stream == s && a.id == e.ID && a.pos == e.Pos {
-		a.handed.proof = a.consumes + by.ready
+		a.handed.proof = a.consumes + by.ready + 1
 		a.sent = append(a.sent, a.handed)
 	}
 	a.handed = finish{}

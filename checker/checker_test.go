@@ -102,8 +102,8 @@ var violations = []struct {
 	{"finish-lost-in-a-crash", AckFinality, "delivered again after its finish had to be durable",
 		[]string{"+ 604 o1 consume p1-1 @1 attempts=2"}},
 	{"finish-forgotten-without-a-crash", AckFinality, "delivered again after its finish had to be durable",
-		[]string{"+ 170 p1 attempt 52", "+ 172 p1 ack 52", "+ 173 o1 consume p1-52 @42", "+ 174 s1 consume p1-52 @42",
-			"+ 270 o1 consume p1-1 @1 attempts=2"}},
+		[]string{"+ 287 p1 attempt 53 defer=1", "+ 288 p1 ack 53", "+ 289 o1 consume p1-53 @43", "+ 289 s1 consume p1-53 @43",
+			"+ 291 o1 consume p1-1 @1 attempts=2"}},
 
 	{"drained-too-late", Drain, "backlog not gone within the drain's bound",
 		[]string{"- 8500 h drained ordered", "+ 9050 h drained ordered"}},

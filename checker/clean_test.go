@@ -29,6 +29,10 @@ const clean script = `
 160  p2 attempt 51 defer=100
 162  p2 ack 51
 200  h  phase chaos
+250  p1 attempt 52
+251  p1 ack 52
+252  o1 consume p1-52 @42
+253  s1 consume p1-52 @42
 265  o1 consume p2-51 @41
 266  s1 consume p2-51 @41
 280  p1 attempt 2

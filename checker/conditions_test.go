@@ -53,11 +53,10 @@ func TestMissingExposureIsInconclusive(t *testing.T) {
 		{"no finish is proven durable before a broker ended", AckFinality, "no finish was proven to be durable before a broker ended",
 			[]string{"- 103 o1 finish p1-1 @1", "+ 1006 o1 finish p1-4 @6"}, nil},
 		{"no window was ever full", FlowControl, "no consumer ever held as many deliveries as its RDY allows",
-			[]string{"+ 180 p1 attempt 52", "+ 181 p1 ack 52", "+ 182 o1 consume p1-52 @42", "+ 182 s1 consume p1-52 @42",
-				"+ 185 p1 attempt 53", "+ 186 p1 ack 53", "+ 187 o1 consume p1-53 @43", "+ 187 s1 consume p1-53 @43"},
+			[]string{"+ 287 p1 attempt 53 defer=1", "+ 288 p1 ack 53", "+ 289 o1 consume p1-53 @43", "+ 289 s1 consume p1-53 @43"},
 			func(c *Config) { c.Ready["consumer-ordered-1"] = 2 }},
 		{"nothing was to be held back", NotEarly, "nothing that was to be held back was delivered and could be judged",
-			[]string{"- 160 p2 attempt 51 defer=100", "+ 160 p2 attempt 51"}, nil},
+			[]string{"- 160 p2 attempt 51 defer=100", "+ 160 p2 attempt 51", "- 265 o1 consume p2-51 @41", "+ 165 o1 consume p2-51 @41"}, nil},
 		{"a clock was wrong", NotEarly, "nothing that was to be held back was delivered and could be judged",
 			[]string{"+ 155 h fault clock-jump broker-1 effective 9", "+ 161 h fault clock-jump broker-1 ended 9"}, nil},
 
@@ -102,13 +101,13 @@ func TestExposureOfCleanRun(t *testing.T) {
 	v := judge(t, testConfig(), clean.events(t))
 	want := map[string]Exposure{
 		NoDataCorruption: {
-			"messages checked": 33, "messages without a checksum": 0,
-			"messages of the least sizes": 6, "messages of the largest sizes": 2,
+			"messages checked": 35, "messages without a checksum": 0,
+			"messages of the least sizes": 8, "messages of the largest sizes": 2,
 		},
-		NoPhantomMessages: {"messages consumed": 33},
-		MessageOrdering:   {"first deliveries compared": 15, "faults that separated an ordered pair": 3},
+		NoPhantomMessages: {"messages consumed": 35},
+		MessageOrdering:   {"first deliveries compared": 16, "faults that separated an ordered pair": 3},
 		NoDataLoss: {
-			"messages acked": 14, "messages seen still stored": 0, "acked messages passed over so far": 0,
+			"messages acked": 15, "messages seen still stored": 0, "acked messages passed over so far": 0,
 			"channels proven drained":                         2,
 			"acked messages in flight or stored during kill":  5,
 			"acked messages in flight or stored during pause": 2,
@@ -119,12 +118,12 @@ func TestExposureOfCleanRun(t *testing.T) {
 			"windows that a backlog outlasted": 0,
 		},
 		DeliveryGuarantee: {
-			"messages consumed": 33, "retries": 3, "second positions of an id": 0,
+			"messages consumed": 35, "retries": 3, "second positions of an id": 0,
 			"duplicates consumed": 1, "duplicates explained": 1,
 		},
 		AckFinality: {"finishes proven durable": 2, "finishes proven durable before a broker ended": 1},
 		Drain:       {"channels drained": 2},
-		FlowControl: {"deliveries counted by their client": 33, "deliveries that filled the window": 16},
+		FlowControl: {"deliveries counted by their client": 35, "deliveries that filled the window": 17},
 		NotEarly: {
 			"deferred deliveries judged": 2, "deliveries after a delayed requeue judged": 0,
 			"deliveries exempt for a wrong clock or a fault": 0,

@@ -89,8 +89,12 @@ func (s Scenario) workloadFits() error {
 	if can := w.acksWithin(p.warmUpWithin, w.rate.lo); p.warmUpAcks > can {
 		return s.contradiction("phases.warm_up.acks", "is %d, but %d producers at %d/s send only %d messages in %s", p.warmUpAcks, w.producers, w.rate.lo, can, formatDuration(p.warmUpWithin))
 	}
-	if need := resolving(w.tries, w.timeout, w.backoff); p.drain < need {
+	need := resolving(w.tries, w.timeout, w.backoff)
+	if p.drain < need {
 		return s.contradiction("phases.drain", "is %s, but a producer may need %s to resolve its open sends (tries, timeout and backoff of workload.send)", formatDuration(p.drain), formatDuration(need))
+	}
+	if need += w.holding(); p.drain < need {
+		return s.contradiction("phases.drain", "is %s, but the last messages may need %s: to be sent, and then to wait until their deferral, requeue_delay or, when forgotten, msg_timeout is over", formatDuration(p.drain), formatDuration(need))
 	}
 	return s.holdingBackFits()
 }
@@ -98,23 +102,34 @@ func (s Scenario) workloadFits() error {
 // holdingBackFits looks at what keeps messages from being done: deferrals and
 // consumers that forget.
 func (s Scenario) holdingBackFits() error {
-	w, drain := s.workload, s.phases.drain
+	w := s.workload
 	if by := w.deferBy; by.lo%millisecond != 0 || by.hi%millisecond != 0 {
 		return s.contradiction("workload.defer.by", "is not in whole milliseconds, which is what NSQ counts in")
 	}
-	if w.deferShare.hi > 0 && w.deferBy.hi >= drain {
-		return s.contradiction("phases.drain", "is %s, but a deferred message may have to wait for %s", formatDuration(drain), formatDuration(w.deferBy.hi))
-	}
 	for i, c := range w.channels {
-		at := "workload.channels." + strconv.Itoa(i) + ".forget"
-		switch {
-		case c.forget.hi > 0 && w.msgTimeout.hi >= drain:
-			return s.contradiction(at, "is %s, but the lease that has to bring such a message back (workload.msg_timeout, up to %s) outlasts phases.drain", formatPercent(c.forget.hi), formatDuration(w.msgTimeout.hi))
-		case c.forget.hi > 0 && c.inFlight.hi == 1:
-			return s.contradiction(at, "is %s, but with in_flight: 1 a forgotten message would hold up all others; allow 2", formatPercent(c.forget.hi))
+		if c.forget.hi > 0 && c.inFlight.hi == 1 {
+			return s.contradiction("workload.channels."+strconv.Itoa(i)+".forget", "is up to %s, but with in_flight: 1 a forgotten message would hold up all others; allow 2", formatPercent(c.forget.hi))
 		}
 	}
 	return nil
+}
+
+// holding is how long a message may have to wait at most because the target is
+// asked for it, or because a consumer forgot it.
+func (w workload) holding() int64 {
+	back := int64(0)
+	for _, c := range w.channels {
+		if c.requeue.hi > 0 {
+			back = max(back, c.requeueDelay.hi)
+		}
+		if c.forget.hi > 0 {
+			back = max(back, w.msgTimeout.hi)
+		}
+	}
+	if w.deferShare.hi > 0 {
+		back += w.deferBy.hi
+	}
+	return back
 }
 
 // holdsBack tells whether the target is asked to hold any message back.

@@ -29,8 +29,12 @@ func (p Plan) Validate() error {
 	if err := p.Phases.validate(); err != nil {
 		return fmt.Errorf("phases: %w", err)
 	}
-	if need := resolving(p.Workload.Tries, p.Workload.Timeout, p.Workload.Backoff); need > p.Phases.DrainWithin {
+	need := resolving(p.Workload.Tries, p.Workload.Timeout, p.Workload.Backoff)
+	if need > p.Phases.DrainWithin {
 		return fmt.Errorf("phases: drain_within is %d, shorter than the tries of one message may take", p.Phases.DrainWithin)
+	}
+	if need += p.Workload.holding(); need > p.Phases.DrainWithin {
+		return fmt.Errorf("phases: drain_within is %d, shorter than the %d that a message may need to be sent, held back and given back", p.Phases.DrainWithin, need)
 	}
 	if err := faults.Validate(p.Faults, p.Phases.Quiet, p.Phases.Chaos); err != nil {
 		return err
@@ -191,6 +195,24 @@ func (w Workload) validate() error {
 		names = append(names, c.Name)
 	}
 	return nil
+}
+
+// holding is how long a message may have to wait at most because the target is
+// asked for it, or because a consumer forgot it.
+func (w Workload) holding() int64 {
+	deferral, back := int64(0), int64(0)
+	for _, p := range w.Producers {
+		deferral = max(deferral, p.DeferMax)
+	}
+	for _, c := range w.Consumers {
+		if c.RequeuePermille > 0 {
+			back = max(back, c.RequeueDelay)
+		}
+		if c.ForgetPermille > 0 {
+			back = max(back, w.MsgTimeout)
+		}
+	}
+	return deferral + back
 }
 
 func (p Producer) validate(n int) error {
