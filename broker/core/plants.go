@@ -32,3 +32,11 @@ func withSumsOfTheBodies(payload []byte) []byte {
 	}
 	return e.encode() // it adds up anew
 }
+
+// doubts is the part of the planted bug fsync-error-ignored that keeps it from
+// giving itself away: until the next file no mark claims what failed to be
+// synced, or came behind it, or a restart would be refused.
+func (w *writer) doubts(failed bool) bool {
+	w.doubted = (w.doubted || failed) && !w.sealing
+	return w.doubted
+}

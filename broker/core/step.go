@@ -152,7 +152,11 @@ func (c *Core) synced(now Time, ev Event, fx *Effects) {
 		return
 	}
 	fx.point(PointJournalSync)
-	c.writer.synced(now)
+	if c.cfg.Plant.Is(plant.FsyncErrorIgnored) && c.writer.doubts(ev.Failed) {
+		c.writer.syncing = 0
+	} else {
+		c.writer.synced(now)
+	}
 	if !c.ready {
 		c.recovered(now, fx)
 		return

@@ -50,6 +50,7 @@ type writer struct {
 	sealing  bool // the current file got its last batch
 	idle     deadline
 
+	doubted       bool  // a planted bug has ignored a failed sync
 	checkpointLen int64 // bytes of the checkpoint the current file begins with
 }
 
