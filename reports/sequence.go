@@ -242,7 +242,7 @@ func (d deed) onDisk() bool { return d == toDisk || d == inDisk || d == fromDisk
 
 // deedOf reads the words of package sim.
 func deedOf(what string) deed {
-	words := strings.Fields(what)
+	words := strings.SplitN(what, " ", 3)
 	if len(words) < 2 {
 		return other
 	}

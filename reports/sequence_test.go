@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +38,8 @@ var lostStory = []sim.Moment{
 	{Event: 70, T: 800_000_000, Who: "broker-1", What: "start 2"},
 	{Event: 71, T: 801_000_000, Who: "broker-1", What: "power-loss ended 1"},
 	{Event: 80, T: 1_100_000_000, Who: "consumer-a-1", What: "event delivery 00001000000002b4 attempts 1 90 bytes producer-2-7"},
-	{Event: 90, T: 3_000_000_000, Who: "harness", What: "end"}, // after the proof
+	{Event: 85, T: 2_900_000_000, Who: "consumer-a-1", What: "event drain"}, // at the proof
+	{Event: 90, T: 3_000_000_000, Who: "harness", What: "end"},              // after the proof
 }
 
 func lostPlan() scenarios.Plan {
@@ -75,10 +77,11 @@ func drawn(s *sequence) string {
 		fmt.Fprintf(&b, "on from %d to %d: %s\n", f.Y, f.Foot(), f.Title)
 	}
 	for _, r := range s.Rows {
-		fmt.Fprintf(&b, "%d %s %s %s %q", r.Y, r.At, column[r.X], r.Glyph, r.Words)
+		fmt.Fprintf(&b, "%d %s %s %s %q %+d from its %s", r.Y, r.At, column[r.X], r.Glyph, r.Words, r.Foot-r.Y, map[string]string{"start": "right", "end": "left"}[r.Anchor])
 		for _, a := range s.Arrows {
 			if a.Y2 == r.Y {
-				fmt.Fprintf(&b, ", from %s at %d", column[a.X1], a.Y1)
+				way := map[bool]string{true: "rightwards", false: "leftwards"}[strings.Contains(a.Tip, "L-")]
+				fmt.Fprintf(&b, ", %s from %s at %d", way, column[a.X1], a.Y1)
 			}
 		}
 		b.WriteByte('\n')
@@ -146,7 +149,7 @@ func TestSequenceIsBounded(t *testing.T) {
 		case 1:
 			m.What = "start 1"
 		default:
-			m.What = "event delivery 00001000000002b4 attempts 1 producer-1-2 " + strings.Repeat("é<", 5_000)
+			m.What = "event delivery 00001000000002b4 attempts 1 producer-1-2 " + strings.Repeat("é<", 500)
 		}
 		story = append(story, m)
 	}
@@ -183,5 +186,30 @@ func TestSequenceIsTold(t *testing.T) {
 		if !strings.Contains(words, m.Who+" "+m.What) {
 			t.Errorf("the page does not tell %s %s", m.Who, m.What)
 		}
+	}
+}
+
+// The kill that lost a message stands right behind its ack; forty restarts
+// later the loss is proven.
+func TestTurnsNearestToTheMessageAreDrawn(t *testing.T) {
+	var story []sim.Moment
+	add := func(who, what string) {
+		story = append(story, sim.Moment{Event: uint64(len(story) + 1), T: int64(len(story)), Who: who, What: what})
+	}
+	restarts := func(n int) {
+		for range n {
+			add("broker-1", "kill effective 1")
+			add("broker-1", "kill ended 1")
+		}
+	}
+	restarts(50)
+	add("producer-1", "event ack producer-1-2 try 1")
+	restarts(50)
+	s := newSequence(lostPlan(), lostVerdict(), story, 0)
+	if len(s.Rows) != maxDrawn || len(s.Gaps) != 2 {
+		t.Fatalf("%d moments with %d gaps, want %d without one between them: the picture is\n%s", len(s.Rows), len(s.Gaps), maxDrawn, drawn(s))
+	}
+	if i := slices.IndexFunc(s.Rows, func(r row) bool { return r.Words == "ack try 1" }); i < maxDrawn/2-2 || i > maxDrawn/2+1 {
+		t.Errorf("the ack is moment %d of %d, want it in the middle of its turns", i, maxDrawn)
 	}
 }

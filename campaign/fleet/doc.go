@@ -16,6 +16,7 @@
 //
 //	results.ndjson   the campaign's identity, then a record of each finished run, in the order they finished
 //	campaign.json    what they amount to; package result
+//	report.html      the same for people; package overview
 //	runs/            run directories: in sim of the first, the shortest and the smallest run of each finding, else of every run
 //	logs/            what workers wrote on standard error; absent when they wrote nothing
 //

@@ -11,6 +11,7 @@ import (
 	"pestle/campaign"
 	"pestle/campaign/result"
 	"pestle/reports"
+	"pestle/reports/overview"
 	"pestle/scenarios"
 )
 
@@ -49,7 +50,8 @@ type Progress struct {
 	Detail       string // how far that is
 }
 
-// Run carries a campaign out, or goes on with it, and writes campaign.json. An
+// Run carries a campaign out, or goes on with it, and writes campaign.json and
+// report.html. An
 // error means that it could not go on; the records until then stay. That the
 // context ends is no error: the campaign is interrupted then.
 func Run(ctx context.Context, o Options) (c result.Campaign, err error) {
@@ -68,7 +70,10 @@ func Run(ctx context.Context, o Options) (c result.Campaign, err error) {
 		}
 	}
 	c = f.summarize()
-	return c, result.Write(f.Dir, c)
+	if err := result.Write(f.Dir, c); err != nil {
+		return c, err
+	}
+	return c, overview.Write(f.Dir, c)
 }
 
 // fleet is a campaign that is being carried out.

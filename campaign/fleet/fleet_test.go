@@ -177,18 +177,18 @@ func TestCampaign(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameFindings(t, "campaign.json and what is returned differ", c, saved)
-	if held := names(t, o.Dir); held != "campaign.json results.ndjson runs" {
+	if held := names(t, o.Dir); held != "campaign.json report.html results.ndjson runs" {
 		t.Errorf("the directory holds %s", held)
 	}
 }
 
-// A campaign of passing simulated runs leaves its records and campaign.json.
+// A campaign of passing simulated runs leaves its records and what they amount to.
 func TestPassingRunsLeaveNothing(t *testing.T) {
 	o := options(t, tiny, 6)
 	if c := carryOut(t, o); c.Status != reports.Passed || c.Bound.Runs != 6 {
 		t.Errorf("%s: %s; bound %+v", c.Status, c.Reason, c.Bound)
 	}
-	if held := names(t, o.Dir); held != "campaign.json results.ndjson" {
+	if held := names(t, o.Dir); held != "campaign.json report.html results.ndjson" {
 		t.Errorf("the directory holds %s", held)
 	}
 }

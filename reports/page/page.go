@@ -43,10 +43,12 @@ func Digest(text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Parse returns a page's template. It panics on an error in the text, which is
-// part of the program.
+// Parse returns a page's template, in which number, share, span and clip write
+// as Number, Share, Span and Clip do. It panics on an error in the text, which
+// is part of the program.
 func Parse(name, text string) *template.Template {
-	return template.Must(template.New(name).Parse(text))
+	functions := template.FuncMap{"number": Number, "share": Share, "span": Span, "clip": Clip}
+	return template.Must(template.New(name).Funcs(functions).Parse(text))
 }
 
 // Render fills in a page.

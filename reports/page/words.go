@@ -16,10 +16,11 @@ const (
 	millisecond = 1_000_000
 	second      = 1_000_000_000
 	minute      = 60 * second
+	hour        = 60 * minute
 )
 
 // Span writes a length of time with three or four digits that matter: 850 µs,
-// 24.3 ms, 1.250 s, 3 min 5 s.
+// 24.3 ms, 1.250 s, 3 min 5 s, 33 h 20 min.
 func Span(ns int64) string {
 	switch a := max(ns, -ns); {
 	case a < millisecond:
@@ -32,8 +33,10 @@ func Span(ns int64) string {
 		return fmt.Sprintf("%.2f s", float64(ns)/second)
 	case a < 2*minute:
 		return fmt.Sprintf("%.1f s", float64(ns)/second)
+	case a < 2*hour:
+		return fmt.Sprintf("%d min %d s", ns/minute, ns%minute/second)
 	}
-	return fmt.Sprintf("%d min %d s", ns/minute, ns%minute/second)
+	return fmt.Sprintf("%d h %d min", ns/hour, ns%hour/minute)
 }
 
 // Clock writes a moment of the run as seconds since its start, to the
@@ -62,6 +65,21 @@ func Counted(n int64, noun string) string {
 		return Number(n) + " " + stem + "ries"
 	}
 	return Number(n) + " " + noun + "s"
+}
+
+// Share writes parts per million as percents, the rarer the finer: 15.0 %,
+// 2.35 %, 0.030 %.
+func Share(ppm int64) string {
+	digits := 3
+	switch {
+	case ppm >= 100_000:
+		digits = 1
+	case ppm >= 10_000:
+		digits = 2
+	case ppm == 0:
+		digits = 0
+	}
+	return strconv.FormatFloat(float64(ppm)/10_000, 'f', digits, 64) + " %"
 }
 
 // Signed writes a distance between two moments with its sign.
