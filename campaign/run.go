@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"time"
 
+	"pestle/broker/plant"
 	"pestle/campaign/process"
 	"pestle/checker"
 	"pestle/faults"
@@ -62,10 +63,14 @@ type carried struct {
 // Run carries out one plan, judges it while it runs and writes the reports.
 // The error is nil unless not even a verdict could be written: a failing
 // harness is part of the result. It is ErrWorld when the plan is for another
-// world, and ErrInUse when the directory holds something.
+// world, ErrProgram when it is for another build, and ErrInUse when the
+// directory holds something.
 func Run(ctx context.Context, plan scenarios.Plan, o Options) (Result, error) {
 	if err := plan.RunsIn(o.World); err != nil {
 		return Result{}, fmt.Errorf("%w: %w", ErrWorld, err)
+	}
+	if _, err := plant.Find(plan.Target.Plant); err != nil {
+		return Result{}, fmt.Errorf("%w: %w", ErrProgram, err)
 	}
 	if err := makeDir(o.Dir); err != nil {
 		return Result{}, err
@@ -156,6 +161,9 @@ func environment(target string) reports.Environment {
 
 // ErrWorld means that the world cannot carry the plan out.
 var ErrWorld = errors.New("this plan is not for that world")
+
+// ErrProgram means that this program lacks what the plan names.
+var ErrProgram = errors.New("this plan is not for this program")
 
 // ErrInUse means that a run directory holds another run.
 var ErrInUse = errors.New("the directory is not empty")

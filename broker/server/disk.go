@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"pestle/broker/core"
+	"pestle/broker/plant"
 )
 
 // Journal files are named journal-<sequence, 16 hex digits>.log. One that is
@@ -45,8 +46,9 @@ const zeroBlock = 1 << 20
 // disk carries out the core's disk effects: changes one after another in the
 // order they were issued, reads beside them.
 type disk struct {
-	fs   FS
-	mail *queue[message]
+	fs    FS
+	mail  *queue[message]
+	plant plant.ID
 
 	changes *queue[core.Effect]
 	reads   *queue[core.Effect]
@@ -55,9 +57,9 @@ type disk struct {
 	files map[uint64]File // every journal file, open
 }
 
-func newDisk(fs FS, mail *queue[message]) *disk {
+func newDisk(fs FS, mail *queue[message], bug plant.ID) *disk {
 	return &disk{
-		fs: fs, mail: mail, files: map[uint64]File{},
+		fs: fs, mail: mail, plant: bug, files: map[uint64]File{},
 		changes: newQueue[core.Effect](), reads: newQueue[core.Effect](),
 	}
 }
@@ -107,7 +109,7 @@ func (d *disk) change(stop <-chan struct{}) {
 		for i := range batch {
 			m := d.carryOut(&batch[i])
 			d.mail.put(m)
-			if m.fault != nil || m.event.Kind == core.EvSynced && m.event.Failed {
+			if m.fault != nil || m.event.Kind == core.EvSynced && m.event.Failed && !d.plant.Is(plant.FsyncErrorIgnored) {
 				return
 			}
 		}

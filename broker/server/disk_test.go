@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"pestle/broker/nsq"
+	"pestle/broker/plant"
 )
 
 func TestForeignFilesAreLeftAloneAndUnfinishedOnesRemoved(t *testing.T) {
@@ -71,7 +72,7 @@ func TestFullDiskAtTheFirstStartIsAStartError(t *testing.T) {
 func TestCreatedFilesAreWholeOrAbsent(t *testing.T) {
 	dir := t.TempDir()
 	fs := &faultFS{FS: openDir(t, dir)}
-	d := newDisk(fs, newQueue[message]())
+	d := newDisk(fs, newQueue[message](), plant.None)
 	const size = zeroBlock + 12345
 	if err := d.create(7, size); err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func Open(cfg Config) (*Server, error) {
 	mail := newQueue[message]()
 	s := &Server{
 		cfg: cfg, limits: cfg.Core.Limits, lock: lock, tcp: tcp, web: web,
-		mail: mail, disk: newDisk(cfg.FS, mail),
+		mail: mail, disk: newDisk(cfg.FS, mail, cfg.Core.Plant),
 		ready: make(chan struct{}), ended: make(chan struct{}), aborted: make(chan struct{}),
 		started: time.Now(), bodies: make(chan struct{}, maxBodies),
 	}

@@ -44,6 +44,9 @@ func newTarget(t scenarios.Target, program, data string) (*target, error) {
 			"--data-path=" + data, "--durability=" + t.Durability,
 			"--die-with-stdin",
 		}, t.Flags...)
+		if t.Plant != "" {
+			out.args = append(out.args, "--plant="+t.Plant)
+		}
 	case "nsq":
 		if t.Address != "" {
 			out.tcp, out.http = t.Address, t.HTTP

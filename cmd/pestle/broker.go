@@ -14,6 +14,7 @@ import (
 
 	"pestle/broker/core"
 	"pestle/broker/nsq"
+	"pestle/broker/plant"
 	"pestle/broker/server"
 )
 
@@ -22,6 +23,7 @@ import (
 type brokerFlags struct {
 	tcp, http, broadcast, data string
 	durability, logLevel       string
+	plant                      string
 	dieWithStdin               bool
 
 	msgTimeout, maxMsgTimeout, maxReqTimeout, maxHeartbeat time.Duration
@@ -99,6 +101,7 @@ func (f *brokerFlags) define(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.maxBodySize, "max-body-size", d.MaxBodySize, "longest command body in bytes")
 	flags.Int64Var(&f.maxReady, "max-rdy-count", d.MaxReady, "highest RDY of a consumer")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn, error or fatal")
+	flags.StringVar(&f.plant, "plant", "", "`id` of a bug to be planted; needs a program built with -tags plant")
 	flags.BoolVar(&f.dieWithStdin, "die-with-stdin", false, "end at once when standard input, a pipe, ends")
 	for _, ignored := range ignoredBrokerFlags {
 		if ignored.kind == "" {
@@ -139,6 +142,10 @@ func (f *brokerFlags) config() (core.Config, slog.Level, error) {
 		cfg.Durability = core.Memory
 	default:
 		return cfg, 0, fmt.Errorf("--durability is %q; it must be fsync or memory", f.durability)
+	}
+	var err error
+	if cfg.Plant, err = plant.Find(f.plant); err != nil {
+		return cfg, 0, fmt.Errorf("--plant: %w", err)
 	}
 	for _, d := range []struct {
 		flag string

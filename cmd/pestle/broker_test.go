@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pestle/broker/core"
+	"pestle/broker/plant"
 )
 
 // parseBroker parses flags as the command does.
@@ -69,6 +70,7 @@ func TestBrokerRefusesWrongValues(t *testing.T) {
 		{"--max-rdy-count=-1", "--max-rdy-count is -1; it must be 0 to 1048576"},
 		{"-msg-timeout=soon", "soon"},
 		{"--nonsense", "nonsense"},
+		{"--plant=none-such", `--plant: there is no planted bug "none-such"; there are ack-before-fsync, `},
 	} {
 		f, _, err := parseBroker(test.arg)
 		if err == nil {
@@ -77,5 +79,21 @@ func TestBrokerRefusesWrongValues(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.arg, err, test.want)
 		}
+	}
+}
+
+// A program without planted bugs refuses them by name; one that has them takes
+// it to the core.
+func TestBrokerPlants(t *testing.T) {
+	f, _, err := parseBroker("--plant=lease-forgotten")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, _, err := f.config()
+	if plant.Built && (err != nil || cfg.Plant != plant.LeaseForgotten) {
+		t.Errorf("got %v, %v", cfg.Plant, err)
+	}
+	if !plant.Built && (err == nil || !strings.Contains(err.Error(), "lease-forgotten is not in this program: build one that has it with go build -tags plant")) {
+		t.Errorf("got %v", err)
 	}
 }

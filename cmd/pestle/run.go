@@ -26,6 +26,7 @@ type runFlags struct {
 	set   []string
 	out   string
 	json  bool
+	plant string
 }
 
 func runCommand() *cobra.Command {
@@ -52,6 +53,9 @@ failed, 3 inconclusive, 64 wrong usage. Over several seeds the worst counts:
 			}
 			if f.out != "" && first != last {
 				return errors.New("--out names the directory of one run; with several seeds leave it out")
+			}
+			if f.plant != "" {
+				f.set = append(f.set, "target.plant="+f.plant)
 			}
 			scenario, err := scenarios.Load(args[0], f.set)
 			if err != nil {
@@ -90,6 +94,7 @@ failed, 3 inconclusive, 64 wrong usage. Over several seeds the worst counts:
 	flags.StringVar(&f.seed, "seed", "1", "seed of the plan, or a range A..B, run in sequence")
 	flags.Uint64Var(&f.noise, "noise", 0, "sim: seed of what the plan leaves open, such as latencies and ties")
 	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario, as path=value; may be repeated")
+	flags.StringVar(&f.plant, "plant", "", "`id` of a bug to plant in the broker, short for --set target.plant=id; needs a program built with -tags plant")
 	flags.StringVar(&f.out, "out", "", "run directory (default runs/<scenario>-<seed>-<time>)")
 	flags.BoolVar(&f.json, "json", false, "print the verdict as the last line on standard output, as one JSON object")
 	return cmd
@@ -170,7 +175,7 @@ func runPlan(cmd *cobra.Command, plan scenarios.Plan, o campaign.Options, asJSON
 	o.Progress = show.progress
 	result, err := campaign.Run(cmd.Context(), plan, o)
 	show.done()
-	if errors.Is(err, campaign.ErrInUse) || errors.Is(err, campaign.ErrWorld) {
+	if errors.Is(err, campaign.ErrInUse) || errors.Is(err, campaign.ErrWorld) || errors.Is(err, campaign.ErrProgram) {
 		return result, err
 	}
 	if err != nil {

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"pestle/broker/plant"
 )
 
 // TestMain makes this test binary the `pestle` of the scripts; being a copy
@@ -15,5 +18,13 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/script/*.txtar: what a stranger types, and what he
 // gets to see.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireExplicitExec: true,
+		Condition: func(name string) (bool, error) {
+			if name != "plant" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			return plant.Built, nil
+		},
+	})
 }

@@ -22,6 +22,7 @@ var Pestle = Rings{
 	{Path: "pestle/broker/core"},
 	{Path: "pestle/broker/journal"},
 	{Path: "pestle/broker/nsq"},
+	{Path: "pestle/broker/plant"},
 	{Path: "pestle/checker"},
 	{Path: "pestle/faults"},
 	{Path: "pestle/history"},
