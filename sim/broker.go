@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pestle/broker/core"
+	"pestle/broker/plant"
 	"pestle/sim/disk"
 	"pestle/sim/network"
 )
@@ -25,7 +26,8 @@ const (
 // it on a real machine.
 type broker struct {
 	*process
-	disk *disk.Disk
+	disk  *disk.Disk
+	plant plant.ID // bug that its program has
 
 	core  *core.Core
 	fx    core.Effects
@@ -66,6 +68,7 @@ func (b *broker) config() core.Config {
 	if k := b.plan.Target.Knobs; k != nil {
 		cfg.FileSize, cfg.CacheBytes = k.FileSize, k.Cache
 	}
+	cfg.Plant = b.plant
 	if b.plan.Target.Durability == "memory" {
 		cfg.Durability = core.Memory
 	}

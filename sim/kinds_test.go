@@ -53,7 +53,7 @@ func withFaults(t testing.TB, seed uint64, make func(i int) faults.Fault) scenar
 	p.Claims = nil
 	p.Phases.Chaos = 14 * second
 	p.Phases.Quiet = []scenarios.Quiet{{From: 9 * second, To: 13 * second}}
-	p.Target.Knobs = &scenarios.Knobs{FileSize: 128 << 10, Cache: 8 << 10}
+	p.Target.Knobs = &scenarios.Knobs{FileSize: 128 << 10, Cache: 1 << 10}
 	p.Faults = nil
 	for i := range 4 {
 		f := make(i)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pestle/broker/core"
+	"pestle/broker/plant"
 	"pestle/faults"
 	"pestle/history"
 	"pestle/scenarios"
@@ -82,7 +83,11 @@ func newWorld(o Options) (*world, error) {
 	w.queue = schedule.New(random.Mix(w.seed ^ 1))
 	w.net = network.New(w.queue, networkActor, w.seed, w.networkProfile())
 	names := []string{harnessName}
-	w.addBroker("broker-1")
+	bug, err := plant.Find(o.Plan.Target.Plant)
+	if err != nil {
+		return nil, fmt.Errorf("target.plant: %w", err)
+	}
+	w.addBroker("broker-1", bug)
 	for _, c := range w.plan.Workload.Consumers {
 		names = append(names, c.Name)
 		if err := w.addClient(c.Name, faults.Consumer, len(names)-1, newConsumer); err != nil {
@@ -108,8 +113,8 @@ func (w *world) add(name string, role faults.Role, stream int) *process {
 	return p
 }
 
-func (w *world) addBroker(name string) {
-	b := &broker{process: w.add(name, faults.Broker, 0)}
+func (w *world) addBroker(name string, bug plant.ID) {
+	b := &broker{process: w.add(name, faults.Broker, 0), plant: bug}
 	b.disk = disk.New(random.New(w.seed, "disk", name), disk.Typical())
 	if w.plan.Target.Disk == scenarios.DiskLying {
 		b.disk.Inject(disk.Fault{Kind: disk.Lying})
