@@ -169,14 +169,14 @@ func (d *diagram) moment(i int) {
 	r := row{Y: y, At: micros(m.T - d.origin), X: d.x(at), Foot: y + level, Words: shorten(d.say(m.What), maxSaid), Title: page.Clip(micros(m.T-d.origin) + ", " + m.Who + ": " + m.What)}
 	r.Class, r.Glyph = look(what)
 	left, right := d.place(at), d.place(at) // what the words must not cover
-	switch {
-	case what == toDisk:
+	switch what {
+	case toDisk:
 		right = d.place(disk(at))
 		d.arrow(at, disk(at), y, y)
-	case what == fromDisk:
+	case fromDisk:
 		right = d.place(disk(at))
 		d.arrow(disk(at), at, y, y)
-	case what == sending:
+	case sending:
 		r.Foot = y + raised
 	default:
 		if from, ok := d.byEvent[m.From]; ok && m.From != 0 {

@@ -35,7 +35,8 @@
 //
 // # report.html
 //
-// One file without any request to anywhere: its content-security policy
-// forbids them, and its one script and style sheet are named in it by hash.
-// Everything but the copy button works without JavaScript.
+// One page, which keeps the rules of package page: a file of its own, without
+// any request to anywhere. Of a simulated run that failed it draws what led to
+// the first violation that names a message: Subject says which, and Run.Story
+// is what package sim tells of its messages.
 package reports
