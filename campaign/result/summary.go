@@ -30,7 +30,7 @@ func Summary(w io.Writer, dir string, c Campaign, color bool) error {
 	reasons(&b, "harness errors", c.HarnessErrors)
 	reasons(&b, "inconclusive", c.Inconclusive)
 	coverage(&b, c)
-	fmt.Fprintf(&b, "\ncampaign   %s\n", filepath.Join(dir, Name))
+	fmt.Fprintf(&b, "\nreport     %s\ncampaign   %s\n", filepath.Join(dir, reports.ReportName), filepath.Join(dir, Name))
 	if c.Ended == EndedInterrupted || c.Ended == EndedBudget {
 		fmt.Fprintf(&b, "go on      %s\n", page.Printable(c.Command))
 	}
