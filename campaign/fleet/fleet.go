@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"pestle/broker/plant"
 	"pestle/campaign"
 	"pestle/campaign/result"
 	"pestle/reports"
@@ -149,6 +150,9 @@ func (f *fleet) ask(s Source) error {
 		return err
 	}
 	if err := plan.RunsIn(s.World); err != nil {
+		return fmt.Errorf("%s: %w", s.File, err)
+	}
+	if _, err := plant.Find(plan.Target.Plant); err != nil {
 		return fmt.Errorf("%s: %w", s.File, err)
 	}
 	f.asked = append(f.asked, result.Asked{Name: s.Name, File: s.File, World: s.World, Required: plan.Properties})

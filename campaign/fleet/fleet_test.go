@@ -157,8 +157,14 @@ func TestCampaign(t *testing.T) {
 	if len(c.Findings) != 1 || c.Findings[0].Property != "no-data-loss" || c.Findings[0].Rate.K != c.Runs.Failed {
 		t.Fatalf("findings %+v, want every failing run in one", c.Findings)
 	}
-	if c.Determinism.Repeated < c.Runs.Failed || c.Determinism.Repeated == c.Runs.Done || c.Determinism.Diverged != 0 {
-		t.Errorf("%+v of %d failing runs", c.Determinism, c.Runs.Failed)
+	_, had, _, err := readResults(strings.NewReader(lines(t, o)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range had {
+		if want := r.Outcome == reports.Failed || repeated(r.Seed); r.Repeated != want || r.Diverged {
+			t.Errorf("seed %d (%s) was run twice: %v, want %v; it diverged: %v", r.Seed, r.Outcome, r.Repeated, want, r.Diverged)
+		}
 	}
 	for _, e := range []result.Example{c.Findings[0].First, c.Findings[0].Shortest} {
 		if want := fmt.Sprintf("runs/tiny-%d", e.Seed); e.Dir != want {
@@ -219,6 +225,14 @@ func TestGoOn(t *testing.T) {
 	}
 	whole := options(t, losing, 20)
 	sameFindings(t, "in two goes and in one", carryOut(t, whole), c)
+
+	// A line that is there twice counts once.
+	first := got[strings.Index(got, "\n")+1:]
+	first = first[:strings.Index(first, "\n")+1]
+	if err := os.WriteFile(filepath.Join(o.Dir, ResultsName), []byte(got+first), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sameFindings(t, "with a line twice", c, carryOut(t, o))
 }
 
 // Parent and workers are killed twice while seeds run; the third start ends
@@ -247,6 +261,25 @@ func TestKilledTwice(t *testing.T) {
 		t.Errorf("%d of %d seeds were done; %d were run then, %d are there", had, seeds, c.Throughput.Runs, c.Runs.Done)
 	}
 	sameFindings(t, "killed twice and unbroken", carryOut(t, options(t, losing, seeds)), c)
+}
+
+// A killed campaign takes a worker with it that does not even look at its
+// input.
+func TestKilledWithAHangingWorker(t *testing.T) {
+	o := options(t, tiny, 0)
+	parent := exec.Command(os.Args[0], o.Dir, "1000000")
+	parent.Env = append(os.Environ(), roleVar+"="+roleCampaign, troubleVar+"=hang:5")
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the other worker is past that seed", func() bool { return records(o) > 20 })
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Wait(); err == nil {
+		t.Error("the killed campaign ended without an error")
+	}
+	until(t, "no worker is left", func() bool { return !others(t, o.Worker[2]) })
 }
 
 // A worker that breaks down or hangs costs its seed, which is named; the
@@ -419,9 +452,28 @@ func TestShrink(t *testing.T) {
 		t.Errorf("in its directory: %s, trace %s, want %s", small.Status, small.TraceHash, f.Story.TraceHash)
 	}
 	o.Progress = func(p Progress) {
-		if p.Detail != "" {
-			t.Errorf("it is made small again: %s, %s", p.Doing, p.Detail)
+		if p.Doing != "" {
+			t.Errorf("it is done again: %s", p.Doing)
 		}
 	}
 	sameFindings(t, "again", c, carryOut(t, o))
+}
+
+// A kept run is the run that was judged, or the harness is at fault.
+func TestKeepFindsDivergence(t *testing.T) {
+	plan := planOf(t, losing, 1)
+	judged := simulate(plan)
+	for _, c := range []struct {
+		trace    string
+		diverged bool
+	}{{judged.TraceHash, false}, {"0123456789abcdef", true}} {
+		b := bench{setup: setup{Dir: t.TempDir()}}
+		r, err := b.keep(t.Context(), plan, job{Keep: "runs/tiny-1", Trace: c.trace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Diverged != c.diverged || (r.Outcome == reports.HarnessError) != c.diverged || strings.Contains(r.Error, c.trace) != c.diverged {
+			t.Errorf("trace %s before, %s now: %+v", c.trace, judged.TraceHash, r)
+		}
+	}
 }

@@ -19,10 +19,10 @@ import (
 	"pestle/sim/random"
 )
 
-// repeatPercent of the runs that do not fail are run twice.
+// repeatPercent of the runs in which nothing fails are run twice.
 const repeatPercent = 5
 
-// repeated tells whether a seed that does not fail is run twice. It depends on
+// repeated tells whether a seed in which nothing fails is run twice. It depends on
 // the seed alone, so that a campaign that is gone on with chooses the same.
 func repeated(seed uint64) bool { return random.Mix(seed)%100 < repeatPercent }
 
@@ -45,7 +45,7 @@ func simulate(plan scenarios.Plan) result.Record {
 			r.Points = append(r.Points, result.PointCount{Name: p.Name, Times: p.Times})
 		}
 	}
-	if r.Outcome == reports.Failed || repeated(plan.Seed) {
+	if r.Outcome == reports.Failed || r.Outcome == reports.HarnessError || repeated(plan.Seed) {
 		repeat(plan, first, &r)
 	}
 	return r
@@ -83,9 +83,9 @@ func firstDifference(plan scenarios.Plan) string {
 		case err != nil:
 			words = err.Error()
 		case d.Event > 0 && d.A != d.B:
-			return "the first difference is at " + strings.Join(strings.Fields(d.String()), " ")
+			return fmt.Sprintf("the first difference is event %d: %q in one run, %q in the other", d.Event, d.A, d.B)
 		case d.Event > 0:
-			words = fmt.Sprintf("the first difference is at event %d, in what its words do not tell: %s", d.Event, d.A)
+			words = fmt.Sprintf("the first difference is event %d, in what its words do not tell: %q", d.Event, d.A)
 		}
 	}
 	return words
