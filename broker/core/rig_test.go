@@ -175,7 +175,7 @@ func (r *rig) work() bool {
 		r.arrived = r.arrived[1:]
 		r.step(ev)
 	case r.talk():
-	case len(r.changes) > 0 && !(r.hasty && len(r.reads) > 0):
+	case len(r.changes) > 0 && (!r.hasty || len(r.reads) == 0):
 		e := r.changes[0]
 		r.changes = r.changes[1:]
 		r.change(e)
