@@ -20,9 +20,9 @@ const (
 )
 
 //go:embed campaign.html.tmpl
-var text string
+var campaignText string
 
-var overview = page.Parse("campaign", text)
+var campaignPage = page.Parse("campaign", campaignText)
 
 // Write writes report.html into the campaign's directory. A reader sees the old
 // page or the new one, never a part.
@@ -101,7 +101,7 @@ func render(c result.Campaign) ([]byte, error) {
 	if n := int64(len(c.Cover.Points)); n > 0 {
 		v.ReachedShare = c.Cover.Reached * 1_000_000 / n
 	}
-	return page.Render(overview, v)
+	return page.Render(campaignPage, v)
 }
 
 // asked is how many runs the campaign is to have.
