@@ -78,7 +78,7 @@ func TestScheduler(t *testing.T) {
 			name:   "one that would reach into a quiet window waits for its end",
 			faults: []Fault{at(9000, Kill, "broker-1", 600), at(9000, Kill, "producer-1", 601)},
 			steps: []step{
-				{9000, "due", "1"}, // 9000 + 600 + the margin of 400 is 10000
+				{9000, "due", "1"},                                               // 9000 + 600 + the margin of 400 is 10000
 				{9000, "next", "15020"}, {15019, "due", ""}, {15020, "due", "2"}, // clear of the window
 			},
 		},

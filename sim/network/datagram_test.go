@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"pestle/sim/schedule"
@@ -49,8 +50,10 @@ func TestDatagrams(t *testing.T) {
 	count := func(got []string) (distinct, early int) {
 		seen, last := map[string]bool{}, -1
 		for _, text := range got {
-			var i int
-			fmt.Sscan(text, &i)
+			i, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if i < last {
 				early++
 			}
