@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,7 +61,7 @@ func Run(ctx context.Context, o Options) (c result.Campaign, err error) {
 	if err != nil {
 		return c, err
 	}
-	defer f.ledger.close()
+	defer func() { err = errors.Join(err, f.ledger.close()) }()
 	if err := f.seeds(ctx); err != nil {
 		return c, err
 	}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -55,9 +56,9 @@ func line(in *bufio.Reader, v any) error {
 		switch {
 		case len(text) > maxLine:
 			return fmt.Errorf("a line of more than %d bytes", maxLine)
-		case err == bufio.ErrBufferFull:
+		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case err == io.EOF && len(text) > 0:
+		case errors.Is(err, io.EOF) && len(text) > 0:
 			return io.ErrUnexpectedEOF
 		case err != nil:
 			return err

@@ -3,6 +3,7 @@ package fleet
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestLine(t *testing.T) {
 	if err := line(in, &s); err != nil || len(s.Scenarios[0].Text) != 200_000 {
 		t.Errorf("a long line: %v", err)
 	}
-	if err := line(in, &j); err != io.EOF {
+	if err := line(in, &j); !errors.Is(err, io.EOF) {
 		t.Errorf("behind the last line: %v", err)
 	}
 	for _, c := range []struct{ text, want string }{

@@ -139,7 +139,7 @@ func readResults(file io.Reader) (id *identity, records []result.Record, whole i
 	for number := 1; ; number++ {
 		text, err := in.ReadSlice('\n')
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return id, records, whole, nil
 		case err != nil:
 			return nil, nil, 0, fmt.Errorf("line %d: %w", number, err)

@@ -25,10 +25,15 @@ func reopen(t *testing.T, dir string) []result.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.close(); err != nil {
-		t.Fatal(err)
-	}
+	shut(t, l)
 	return records
+}
+
+func shut(t *testing.T, l *ledger) {
+	t.Helper()
+	if err := l.close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // written makes a directory with records of these seeds, and returns its file.
@@ -39,7 +44,7 @@ func written(t *testing.T, seeds ...uint64) (dir, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer shut(t, l)
 	for _, seed := range seeds {
 		if err := l.add(result.Record{Scenario: "tiny", Seed: seed, Outcome: reports.Passed}); err != nil {
 			t.Fatal(err)
@@ -67,7 +72,7 @@ func TestTornLine(t *testing.T) {
 		if err := l.add(result.Record{Scenario: "tiny", Seed: 9, Outcome: reports.Passed}); err != nil {
 			t.Fatal(err)
 		}
-		l.close()
+		shut(t, l)
 		want := max(0, strings.Count(string(whole[:cut]), "\n")-1)
 		if again := reopen(t, dir); len(records) != want || len(again) != want+1 || again[want].Seed != 9 {
 			t.Fatalf("cut after %d bytes: %d records, want %d; with another one %+v", cut, len(records), want, again)
@@ -133,7 +138,7 @@ func TestDirectoryInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer shut(t, l)
 	if _, _, err := openLedger(dir, sampleIdentity()); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "another campaign is running") {
 		t.Errorf("while it is open: %v", err)
 	}

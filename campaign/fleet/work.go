@@ -3,6 +3,7 @@ package fleet
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,7 +34,7 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, program string) erro
 	}
 	for {
 		var j job
-		if err := line(lines, &j); err == io.EOF {
+		if err := line(lines, &j); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("campaign worker: read a job: %w", err)

@@ -306,7 +306,7 @@ func bound(runs Outcomes) Bound {
 }
 
 func (s *summary) throughput() Throughput {
-	t := s.About.Throughput
+	t := s.Throughput
 	for _, r := range s.records {
 		t.Worked += r.Worked
 		if r.Events > 0 {
