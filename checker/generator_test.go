@@ -12,7 +12,7 @@ import (
 
 // randomHistory draws a possible history of a target that promises nothing.
 func randomHistory(t *rapid.T) []history.Event {
-	g := &generator{T: t, now: 1e9, tries: map[string][]string{}, active: map[int]history.Event{}}
+	g := &generator{T: t, now: 1e9, tries: map[string][]string{}, active: map[int]history.Event{}, defers: map[string]int64{}}
 	for range rapid.IntRange(1, 120).Draw(t, "events") {
 		g.now += rapid.SampledFrom([]int64{0, 1e6, 5e6, 60e6, 500e6}).Draw(t, "pause")
 		g.step()
@@ -31,6 +31,7 @@ type generator struct {
 	tries  map[string][]string // outcomes by id
 	active map[int]history.Event
 	refs   int
+	defers map[string]int64
 }
 
 func (g *generator) pick(name string, of []string) string {
@@ -64,7 +65,7 @@ func (g *generator) step() {
 		g.add(history.Event{Src: g.pick("consumer", []string{"consumer-ordered-1", "consumer-shared-2", "producer-1"}), Ev: history.Note, What: history.NoteDisconnected})
 	case "fault":
 		g.refs++
-		e := history.Event{Ev: history.Fault, What: "kill", Ref: g.refs, Edge: history.EdgeEffective,
+		e := history.Event{Ev: history.Fault, What: g.pick("kind", []string{"kill", "clock-jump"}), Ref: g.refs, Edge: history.EdgeEffective,
 			Target: g.pick("target", []string{"broker-1", "consumer-shared-1", "producer-2"})}
 		g.active[g.refs] = e
 		g.add(e)
@@ -85,6 +86,7 @@ func (g *generator) step() {
 func (g *generator) send(producer string) string {
 	id := fmt.Sprintf("%s-%d", producer, len(g.ids)+1)
 	g.ids = append(g.ids, id)
+	g.defers[id] = rapid.SampledFrom([]int64{0, 0, 0, 0, 0, 600e6}).Draw(g.T, "deferral")
 	g.try(id)
 	return id
 }
@@ -92,7 +94,7 @@ func (g *generator) send(producer string) string {
 func (g *generator) try(id string) {
 	g.tries[id] = append(g.tries[id], "")
 	size, sum := content(id)
-	g.add(history.Event{Src: id[:len("producer-1")], Ev: history.Attempt, ID: id, Try: len(g.tries[id]), Topic: testTopic, Size: size, Sum: sum})
+	g.add(history.Event{Src: id[:len("producer-1")], Ev: history.Attempt, ID: id, Try: len(g.tries[id]), Topic: testTopic, Size: size, Sum: sum, Defer: g.defers[id]})
 }
 
 func (g *generator) end() {
@@ -133,7 +135,8 @@ func (g *generator) consumer() {
 		Pos: position(fmt.Sprintf("@%d", index+copyOf)), Attempts: rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(g.T, "attempts"), Size: size, Sum: sum}
 	g.add(e)
 	if rapid.IntRange(0, 4).Draw(g.T, "give back") == 0 {
-		g.add(history.Event{Src: src, Ev: history.Requeue, ID: e.ID, Topic: testTopic, Channel: channel, Consumer: src, Pos: e.Pos})
+		g.add(history.Event{Src: src, Ev: history.Requeue, ID: e.ID, Topic: testTopic, Channel: channel, Consumer: src, Pos: e.Pos,
+			Defer: rapid.SampledFrom([]int64{0, 600e6}).Draw(g.T, "delay")})
 	}
 }
 

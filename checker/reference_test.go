@@ -25,6 +25,7 @@ type naiveMessage struct {
 	ackedAt   int64    // of the first ack
 	acks      int
 	first     int64 // first attempt
+	deferral  int64
 	positions []string
 }
 
@@ -38,7 +39,7 @@ func (n *naive) upTo(index int, id string) naiveMessage {
 		switch e.Ev {
 		case history.Attempt:
 			if len(m.tries) == 0 {
-				m.first = e.T
+				m.first, m.deferral = e.T, e.Defer
 			}
 			m.tries = append(m.tries, "")
 		case history.Ack, history.Fail, history.Unknown:
@@ -93,7 +94,7 @@ func (n *naive) ordering() []string {
 
 func (n *naive) firstDelivery(i int) bool {
 	e := n.events[i]
-	if e.Ev != history.Consume || e.Channel != "ordered" || e.Attempts != 1 || len(n.upTo(i, e.ID).tries) == 0 {
+	if e.Ev != history.Consume || e.Channel != "ordered" || e.Attempts != 1 || len(n.upTo(i, e.ID).tries) == 0 || n.upTo(i, e.ID).deferral > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(n.events[:i], func(o history.Event) bool {
@@ -189,6 +190,79 @@ func (n *naive) delivery() []string {
 	return list
 }
 
+// early lists "<id> <breach>" for each message that came before it was due.
+func (n *naive) early() []string {
+	var list []string
+	for i, e := range n.events {
+		m := n.upTo(i, e.ID)
+		if e.Ev != history.Consume || len(m.tries) == 0 {
+			continue
+		}
+		back, seen := n.lastOf(i)
+		switch {
+		case back != nil:
+			if e.T+dueGrain < back.T+back.Defer && e.T < m.first+n.cfg.MsgTimeout && !n.disturbed(i, m.first, back.Src) {
+				list = append(list, e.ID+" returned")
+			}
+		case !seen && e.T+dueGrain < m.first+m.deferral && !n.faulty(i, m.first, "clock-jump"):
+			list = append(list, e.ID+" deferred")
+		}
+	}
+	return list
+}
+
+// lastOf returns the requeue with a delay that came last of all that happened
+// to the position consumed at index i, nil if it was something else, and
+// whether the channel has seen the id before.
+func (n *naive) lastOf(i int) (back *history.Event, seen bool) {
+	e := n.events[i]
+	for j := range i {
+		o := &n.events[j]
+		if o.ID != e.ID || o.Channel != e.Channel || len(n.upTo(j, e.ID).tries) == 0 {
+			continue
+		}
+		switch {
+		case o.Ev == history.Consume:
+			seen = true
+			if o.Pos == e.Pos {
+				back = nil
+			}
+		case o.Ev == history.Requeue && o.Pos == e.Pos && o.Defer > 0 && slices.Contains(n.upTo(j, e.ID).positions, e.Pos):
+			back = o
+		}
+	}
+	return back, seen
+}
+
+// faulty reports that a fault of one of the kinds was active between sent and
+// the event at index i.
+func (n *naive) faulty(i int, sent int64, kinds ...string) bool {
+	for j, o := range n.events[:i] {
+		if o.Ev != history.Fault || o.Edge != history.EdgeEffective || !slices.Contains(kinds, o.What) {
+			continue
+		}
+		end := slices.IndexFunc(n.events[j:i], func(x history.Event) bool {
+			return x.Ev == history.Fault && x.Edge == history.EdgeEnded && x.Ref == o.Ref
+		})
+		if end < 0 || n.events[j+end].T >= sent {
+			return true
+		}
+	}
+	return false
+}
+
+// disturbed reports that something else can have brought the message back.
+func (n *naive) disturbed(i int, sent int64, holder string) bool {
+	if n.faulty(i, sent, "kill", "clock-jump") {
+		return true
+	}
+	return slices.ContainsFunc(n.events, func(o history.Event) bool {
+		lost := o.What == history.NoteDisconnected && o.Src == holder
+		killed := o.What == "kill" && o.Edge == history.EdgeEffective && (o.Target == holder || o.Target == "broker-1")
+		return (lost || killed) && o.T >= sent && o.T <= n.events[i].T+noticeLag
+	})
+}
+
 // explained counts the causes of the consume at index i.
 func (n *naive) explained(i int, sent int64) bool {
 	e := n.events[i]
@@ -270,7 +344,7 @@ func TestOnlineEqualsNaive(t *testing.T) {
 // generator that has nothing to compare.
 func TestRandomHistoriesBreakEachProperty(t *testing.T) {
 	breaches := map[string]int{}
-	for seed := range 200 {
+	for seed := range 1000 {
 		want := naiveJudgement(histories.Example(seed))
 		for _, slug := range naiveSlugs {
 			for _, breach := range want[slug] {
@@ -281,14 +355,15 @@ func TestRandomHistoriesBreakEachProperty(t *testing.T) {
 	for _, kind := range []string{
 		MessageOrdering, NoDataLoss + " ordered", NoDataLoss + " shared",
 		DeliveryGuarantee + " refused", DeliveryGuarantee + " position", DeliveryGuarantee + " again",
+		NotEarly + " deferred", NotEarly + " returned",
 	} {
 		if breaches[kind] < 20 {
-			t.Errorf("200 histories hold %d breaches of %s, want at least 20: %v", breaches[kind], kind, breaches)
+			t.Errorf("1000 histories hold %d breaches of %s, want at least 20: %v", breaches[kind], kind, breaches)
 		}
 	}
 }
 
-var naiveSlugs = []string{MessageOrdering, NoDataLoss, DeliveryGuarantee}
+var naiveSlugs = []string{MessageOrdering, NoDataLoss, DeliveryGuarantee, NotEarly}
 
 func referenceConfig() Config {
 	cfg := testConfig()
@@ -299,7 +374,7 @@ func referenceConfig() Config {
 // naiveJudgement lists the breaches by property, sorted.
 func naiveJudgement(events []history.Event) map[string][]string {
 	n := &naive{cfg: referenceConfig(), events: events}
-	all := map[string][]string{MessageOrdering: n.ordering(), NoDataLoss: n.loss(), DeliveryGuarantee: n.delivery()}
+	all := map[string][]string{MessageOrdering: n.ordering(), NoDataLoss: n.loss(), DeliveryGuarantee: n.delivery(), NotEarly: n.early()}
 	for _, list := range all {
 		slices.Sort(list)
 	}
@@ -310,6 +385,8 @@ var breachWord = map[string]string{
 	"a message appeared although every try of it failed":     " refused",
 	"more positions hold one id than it had tries":           " position",
 	"a position was consumed again without a recorded cause": " again",
+	"deferred message delivered before it was due":           " deferred",
+	"message given back delivered before its delay was over": " returned",
 }
 
 var histories = rapid.Custom(randomHistory)

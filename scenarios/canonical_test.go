@@ -137,6 +137,11 @@ func TestWrongPlansOfSim(t *testing.T) {
 	p.Network = &Network{Latency: 1, Spread: 2, Asymmetry: 3, SlowerBy: 4}
 	p.Claims = []string{}
 	p.Workload.Producers[0].Only, p.Workload.Producers[1].Only = [][2]uint64{{3, 3}, {5, 9}}, [][2]uint64{}
+	for i := range p.Workload.Producers {
+		w := &p.Workload.Producers[i]
+		w.DeferPermille, w.DeferMin, w.DeferMax = 55, 200*millisecond, 3*second
+	}
+	p.Workload.MsgTimeout, p.Workload.Consumers[1].ForgetPermille = 2*second, 15
 	good := string(p.Canonical())
 	if back, err := ParsePlan([]byte(good)); err != nil {
 		t.Fatal(err)
@@ -144,6 +149,12 @@ func TestWrongPlansOfSim(t *testing.T) {
 		t.Fatalf("read back:\n%s", diff)
 	}
 	for _, c := range []struct{ name, old, new, want string }{
+		{"share deferred", `"defer_permille":55`, `"defer_permille":1001`, "plan: workload: producer 1: defer_permille is 1001, allowed is 0..1000"},
+		{"shortest deferral", `"defer_min":200000000`, `"defer_min":-1000000`, "plan: workload: producer 1: defer_min is -1000000, allowed is 0..600000000000"},
+		{"longest deferral", `"defer_max":3000000000`, `"defer_max":100000000`, "plan: workload: producer 1: defer_max is 100000000, allowed is 200000000..600000000000"},
+		{"deferral of half a millisecond", `"defer_min":200000000`, `"defer_min":500000`, "plan: workload: producer 1: defer_min is 500000 ns, not a whole number of milliseconds"},
+		{"share forgotten", `"forget_permille":15`, `"forget_permille":501`, "plan: workload: consumer 2: forget_permille is 501, allowed is 0..500"},
+		{"drain shorter than a deferral", `"defer_max":3000000000`, `"defer_max":12000000000`, "plan: phases: drain_within is 15000000000, shorter than the 15950000000 that a message may need to be sent, held back and given back"},
 		{"latency", `"latency":1`, `"latency":1000000001`, "plan: network: latency is 1000000001, allowed is 0..1000000000"},
 		{"asymmetry", `"asymmetry":3`, `"asymmetry":1001`, "plan: network: asymmetry is 1001, allowed is 0..1000"},
 		{"disk", `"disk":"lying"`, `"disk":"honest"`, `plan: target: disk "honest" is not lying`},

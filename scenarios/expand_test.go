@@ -397,3 +397,37 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("plan of the smallest scenario\n got %s\nwant %s", got, want)
 	}
 }
+
+// TestDeferralsAndForgetting: both shares are drawn for each process, the
+// length of a deferral for each message; the machines are told all of it.
+func TestDeferralsAndForgetting(t *testing.T) {
+	s := load(t, "swarm.yaml")
+	shares, forget := map[int64]bool{}, map[int64]bool{}
+	for seed := uint64(1); seed <= 50; seed++ {
+		p := expand(t, s, seed)
+		for _, w := range p.Workload.Producers {
+			shares[w.DeferPermille] = true
+			config, err := p.ProducerConfig(w.Name)
+			if err != nil || w.DeferMin != 200*millisecond || w.DeferMax != 3*second ||
+				config.DeferPermille != w.DeferPermille || config.DeferMin != w.DeferMin || config.DeferMax != w.DeferMax {
+				t.Fatalf("seed %d: %+v is told %+v, %v", seed, w, config, err)
+			}
+		}
+		for _, w := range p.Workload.Consumers {
+			forget[w.ForgetPermille] = true
+			_, config, err := p.ConsumerConfig(w.Name)
+			if err != nil || config.ForgetPermille != w.ForgetPermille || config.InFlight != w.InFlight || config.MsgTimeout != p.Workload.MsgTimeout {
+				t.Fatalf("seed %d: %+v is told %+v, %v", seed, w, config, err)
+			}
+		}
+	}
+	for _, drawn := range []map[int64]bool{shares, forget} {
+		if len(drawn) < 10 {
+			t.Errorf("50 seeds draw only %v", drawn)
+		}
+	}
+	p := expand(t, load(t, "first-light.yaml"), 1)
+	if w := p.Workload.Producers[0]; w.DeferPermille != 0 || w.DeferMin != 0 || w.DeferMax != 0 || p.Workload.Consumers[1].ForgetPermille != 0 {
+		t.Errorf("first-light defers and forgets: %+v %+v", w, p.Workload.Consumers[1])
+	}
+}

@@ -22,9 +22,13 @@ func TestConsumer(t *testing.T) {
 		"flipped":  {Token: 3, Position: "0000100000000008", Attempts: 1, Body: flipped},
 		"foreign":  {Token: 4, Position: "0000100000000009", Attempts: 1, Body: []byte("{}")},
 		"position": {Token: 5, Position: "a, b", Attempts: 1, Body: good},
+		"counted":  {Token: 6, Position: "0000100000000007", Attempts: 2, Body: good, Held: 2},
+		"too-many": {Token: 7, Position: "0000100000000007", Attempts: 2, Body: good, Held: 3, Overrun: true},
 	}
 	for name, c := range map[string]struct {
 		requeue int64
+		forget  int64
+		alone   bool // RDY is 1
 		script  string
 	}{
 		"state, then history, then the answer": {script: `
@@ -58,13 +62,64 @@ func TestConsumer(t *testing.T) {
 1002 deliver first
   state producer-1-7, 0000100000000007
   history consume producer-1-7 at 0000100000000007 attempts 1
-  history requeue producer-1-7 at 0000100000000007
+  history requeue producer-1-7 at 0000100000000007 deferred 50
   requeue 1 after 50
 1060 deliver second
   state producer-1-7, 0000100000000007
   history consume producer-1-7 at 0000100000000007 attempts 2
   history finish producer-1-7 at 0000100000000007
   finish 2
+`},
+		"a first delivery is forgotten, and none while it may be leased": {forget: 1000, script: `
+1000 start
+  history started try 1
+1002 deliver first
+  state producer-1-7, 0000100000000007
+  history consume producer-1-7 at 0000100000000007 attempts 1
+  history forgot producer-1-7 at 0000100000000007
+  forget 1
+3001 deliver first
+  state producer-1-7, 0000100000000007
+  history consume producer-1-7 at 0000100000000007 attempts 1
+  history finish producer-1-7 at 0000100000000007
+  finish 1
+3002 deliver second
+  state producer-1-7, 0000100000000007
+  history consume producer-1-7 at 0000100000000007 attempts 2
+  history finish producer-1-7 at 0000100000000007
+  finish 2
+3002 deliver first
+  state producer-1-7, 0000100000000007
+  history consume producer-1-7 at 0000100000000007 attempts 1
+  history forgot producer-1-7 at 0000100000000007
+  forget 1
+`},
+		"what is given back is not forgotten": {requeue: 1000, forget: 1000, script: `
+1002 deliver first
+  state producer-1-7, 0000100000000007
+  history consume producer-1-7 at 0000100000000007 attempts 1
+  history requeue producer-1-7 at 0000100000000007 deferred 50
+  requeue 1 after 50
+`},
+		"with one message in flight none is forgotten": {forget: 1000, alone: true, script: `
+1002 deliver first
+  state producer-1-7, 0000100000000007
+  history consume producer-1-7 at 0000100000000007 attempts 1
+  history finish producer-1-7 at 0000100000000007
+  finish 1
+`},
+		"what the client counts is written down, an overrun first": {script: `
+1002 deliver counted
+  state producer-1-7, 0000100000000007
+  history consume producer-1-7 at 0000100000000007 attempts 2 held 2
+  history finish producer-1-7 at 0000100000000007
+  finish 6
+1003 deliver too-many
+  history overrun producer-1-7 at 0000100000000007 3 deliveries without an answer
+  state producer-1-7, 0000100000000007
+  history consume producer-1-7 at 0000100000000007 attempts 2 held 3
+  history finish producer-1-7 at 0000100000000007
+  finish 7
 `},
 		"a bad body is noted and confirmed": {script: `
 1000 start
@@ -85,7 +140,11 @@ func TestConsumer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := consumerConfig()
-			cfg.RequeuePermille = c.requeue
+			cfg.RequeuePermille, cfg.ForgetPermille = c.requeue, c.forget
+			cfg.InFlight, cfg.MsgTimeout = 5, 1000*ms
+			if c.alone {
+				cfg.InFlight = 1
+			}
 			m, err := NewConsumer(cfg, Resume{Incarnation: 1})
 			if err != nil {
 				t.Fatal(err)
@@ -122,6 +181,22 @@ func TestConsumeLineDescribesWhatWasReceived(t *testing.T) {
 	}
 }
 
+// The line says what the target was asked for, which is whole milliseconds.
+func TestRequeueDelayIsInWholeMilliseconds(t *testing.T) {
+	body, _ := Message{ID: ID{1, 7}, Topic: "orders"}.Encode()
+	cfg := consumerConfig()
+	cfg.RequeuePermille, cfg.RequeueDelay = 1000, 50*ms+ms/2
+	c, err := NewConsumer(cfg, Resume{Incarnation: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fx Effects
+	c.Step(1000, Event{Kind: EvDelivery, Delivery: Delivery{Token: 1, Position: "01", Attempts: 1, Body: body}}, &fx)
+	if line, effect := fx.List[2].History, fx.List[3]; line.Defer != 50*ms || effect.Delay != 50*ms {
+		t.Errorf("the line says %d ns and the effect %d ns, want 50 ms", line.Defer, effect.Delay)
+	}
+}
+
 // The share given back is about what was asked for, and the same each time.
 func TestConsumerRequeueShare(t *testing.T) {
 	cfg := consumerConfig()
@@ -152,6 +227,9 @@ func TestNewConsumerNamesTheField(t *testing.T) {
 		"every name must be set":              func(c *ConsumerConfig) { c.Channel = "" },
 		"requeue_permille is 1001, want 0 to": func(c *ConsumerConfig) { c.RequeuePermille = 1001 },
 		"requeue_delay is -1 ns, want ≥ 0":    func(c *ConsumerConfig) { c.RequeueDelay = -1 },
+		"forget_permille is -1, want 0 to":    func(c *ConsumerConfig) { c.ForgetPermille = -1 },
+		"in_flight is 0 and msg_timeout 5 ns": func(c *ConsumerConfig) { c.ForgetPermille, c.MsgTimeout = 1, 5 },
+		"in_flight is 5 and msg_timeout 0 ns": func(c *ConsumerConfig) { c.ForgetPermille, c.InFlight = 1, 5 },
 	} {
 		cfg := consumerConfig()
 		change(&cfg)

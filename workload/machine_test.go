@@ -22,7 +22,7 @@ const ms = 1_000_000
 // space are the effects expected of it:
 //
 //	state <line>      history <ev or note> …      send <id> try <n> by <ms>
-//	finish <token>    requeue <token> after <ms>  done
+//	finish <token>    requeue <token> after <ms>  forget <token>    done
 func transcript(t *testing.T, m stepper, script string, deliveries map[string]Delivery) string {
 	t.Helper()
 	var out strings.Builder
@@ -78,11 +78,17 @@ func effectText(e Effect) string {
 	case FxState:
 		return "state " + strings.TrimSuffix(string(e.Line), "\n")
 	case FxSend:
-		return fmt.Sprintf("send %s try %d by %d", e.ID, e.Try, e.Deadline/ms)
+		text := fmt.Sprintf("send %s try %d by %d", e.ID, e.Try, e.Deadline/ms)
+		if e.Delay > 0 {
+			text += fmt.Sprintf(" deferred %d", e.Delay/ms)
+		}
+		return text
 	case FxFinish:
 		return fmt.Sprintf("finish %d", e.Token)
 	case FxRequeue:
 		return fmt.Sprintf("requeue %d after %d", e.Token, e.Delay/ms)
+	case FxForget:
+		return fmt.Sprintf("forget %d", e.Token)
 	case FxDone:
 		return "done"
 	}
@@ -92,7 +98,8 @@ func effectText(e Effect) string {
 		text = "history " + h.What
 	}
 	for _, field := range []struct{ name, value string }{
-		{"", h.ID}, {"try ", number(h.Try)}, {"at ", h.Pos}, {"attempts ", number(h.Attempts)}, {"", h.Target}, {"", h.Text},
+		{"", h.ID}, {"try ", number(h.Try)}, {"at ", h.Pos}, {"attempts ", number(h.Attempts)},
+		{"held ", number(h.Held)}, {"deferred ", number(int(h.Defer / ms))}, {"", h.Target}, {"", h.Text},
 	} {
 		if field.value != "" {
 			text += " " + field.name + field.value

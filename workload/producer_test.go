@@ -39,6 +39,28 @@ func TestProducer(t *testing.T) {
 1101 disconnected 127.0.0.1:4150
   history disconnected 127.0.0.1:4150
 `},
+		"a deferral is the same at every try, and the sentinel has none": {change: func(c *ProducerConfig) {
+			c.DeferPermille, c.DeferMin, c.DeferMax, c.Pending = 1000, 200*ms, 200*ms, 1
+		}, script: `
+1000 start
+  history started try 1
+  state producer-1-1, attempt
+  history attempt producer-1-1 try 1 deferred 200
+  send producer-1-1 try 1 by 1400 deferred 200
+1010 fail 1 try 1
+  history fail producer-1-1 try 1 why
+1060 timer
+  state producer-1-1, attempt
+  history attempt producer-1-1 try 2 deferred 200
+  send producer-1-1 try 2 by 1460 deferred 200
+1061 drain
+1070 ack 1 try 2
+  state producer-1-1, ack
+  history ack producer-1-1 try 2
+  state producer-1-2, attempt
+  history attempt producer-1-2 try 1
+  send producer-1-2 try 1 by 1470
+`},
 		"a late timer does not shift the schedule": {script: `
 1000 start
   history started try 1
@@ -336,6 +358,27 @@ func TestProducerAttemptDescribesWhatIsSent(t *testing.T) {
 	}
 }
 
+// Deferrals are drawn from seed and id alone: about as many as was asked for,
+// each in its range and in whole milliseconds, and the same after a kill.
+func TestDeferrals(t *testing.T) {
+	cfg := producerConfig()
+	cfg.DeferPermille, cfg.DeferMin, cfg.DeferMax = 100, 200*ms, 3000*ms
+	deferred, shortest, longest := 0, int64(1)<<62, int64(0)
+	for counter := uint64(1); counter <= 2000; counter++ {
+		d := cfg.deferral(ID{1, counter})
+		if d != cfg.deferral(ID{1, counter}) || d%ms != 0 {
+			t.Fatalf("deferral of %d: %d ns, then %d ns", counter, d, cfg.deferral(ID{1, counter}))
+		}
+		if d > 0 {
+			deferred++
+			shortest, longest = min(shortest, d), max(longest, d)
+		}
+	}
+	if deferred < 150 || deferred > 250 || shortest < 200*ms || shortest > 300*ms || longest < 2900*ms || longest > 3000*ms {
+		t.Errorf("of 2000 messages at 100 permille %d are deferred, by %d to %d ns", deferred, shortest, longest)
+	}
+}
+
 func TestNewProducerNamesTheField(t *testing.T) {
 	for want, change := range map[string]func(*ProducerConfig){
 		`"p-1" is no producer name`:                     func(c *ProducerConfig) { c.Name = "p-1" },
@@ -346,6 +389,9 @@ func TestNewProducerNamesTheField(t *testing.T) {
 		"producer-1: pending is 0, want 1 to ":          func(c *ProducerConfig) { c.Pending = 0 },
 		"producer-1: max_size is 67108865, want 1 to ":  func(c *ProducerConfig) { c.MaxSize = MaxPayload + 1 },
 		"producer-1: min_size is 21, want 0 to max_siz": func(c *ProducerConfig) { c.MinSize = 21 },
+		"producer-1: defer_permille is 1001, want 0 to": func(c *ProducerConfig) { c.DeferPermille = 1001 },
+		"producer-1: defer_min and defer_max are 20000": func(c *ProducerConfig) { c.DeferMin, c.DeferMax = 2*ms, ms },
+		"producer-1: defer_min and defer_max are 0 and": func(c *ProducerConfig) { c.DeferMax = ms + 1 },
 	} {
 		cfg := producerConfig()
 		change(&cfg)

@@ -2,6 +2,7 @@ package nsq
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -159,6 +160,83 @@ func TestClientReadsTheAnswerToIdentify(t *testing.T) {
 		got := strings.Join(notices(NewClient(ClientConfig{}), []byte(response(row.body))), "\n")
 		if got != row.want {
 			t.Errorf("%s: %s, want %s", row.body, got, row.want)
+		}
+	}
+}
+
+// What a client proves of the messages in flight to it. Its RDY is 2; the
+// script is what it sends and is sent.
+func TestClientCountsWhatIsInFlight(t *testing.T) {
+	frame := func(id uint64) string { return string(AppendMessage(nil, 7, 1, ID(id), []byte("a"))) }
+	const lease, beat = 1000, 1000 // ms
+	for _, row := range []struct {
+		name        string
+		lease, beat int64
+		play        func(c *Client, receive func(string))
+		want        string // of each delivery: held, with ! when RDY is overrun
+	}{
+		{"within RDY", lease, beat, func(c *Client, receive func(string)) { receive(frame(1) + frame(2)) }, "1 2"},
+		{"one more", lease, beat, func(c *Client, receive func(string)) { receive(frame(1) + frame(2) + frame(3)) }, "1 2 3!"},
+		{"FIN makes room", lease, beat, func(c *Client, receive func(string)) {
+			receive(frame(1) + frame(2))
+			c.Finish(ID(1))
+			receive(frame(3))
+		}, "1 2 2"},
+		{"REQ makes room", lease, beat, func(c *Client, receive func(string)) {
+			receive(frame(1) + frame(2))
+			c.Requeue(ID(2), 0)
+			receive(frame(2))
+		}, "1 2 2"},
+		{"TOUCH does not", lease, beat, func(c *Client, receive func(string)) {
+			receive(frame(1) + frame(2))
+			c.Touch(ID(1))
+			receive(frame(3))
+		}, "1 2 3!"},
+		{"a message that comes twice counts once", lease, beat, func(c *Client, receive func(string)) { receive(frame(1) + frame(1) + frame(2)) }, "1 1 2"},
+		{"a lease may have run out with a heartbeat between", lease, beat, func(c *Client, receive func(string)) {
+			receive(frame(1) + frame(2) + response("_heartbeat_") + frame(3))
+		}, "1 2 1"},
+		{"a lower RDY may be on its way", lease, beat, func(c *Client, receive func(string)) {
+			c.Ready(1)
+			receive(frame(1) + frame(2))
+		}, "1 2"},
+		{"a higher one counts at once", lease, beat, func(c *Client, receive func(string)) {
+			c.Ready(3)
+			receive(frame(1) + frame(2) + frame(3))
+		}, "1 2 3"},
+		{"CLS may be on its way", lease, beat, func(c *Client, receive func(string)) {
+			c.StartClose()
+			receive(frame(1))
+		}, "1"},
+		{"nothing may come once CLS was answered", lease, beat, func(c *Client, receive func(string)) {
+			c.StartClose()
+			receive(response(CloseWait) + frame(1))
+		}, "1!"},
+		{"a lease shorter than the interval proves nothing", lease - 1, beat, func(c *Client, receive func(string)) { receive(frame(1) + frame(2) + frame(3)) }, "0 0 0"},
+		{"nor does one that is not known", 0, beat, func(c *Client, receive func(string)) { receive(frame(1)) }, "0"},
+		{"nor do heartbeats that are not", lease, 0, func(c *Client, receive func(string)) { receive(frame(1)) }, "0"},
+	} {
+		c := NewClient(ClientConfig{MsgTimeoutMS: row.lease, HeartbeatMS: row.beat})
+		c.Subscribe("t", "c")
+		c.Ready(2)
+		var got []string
+		receive := func(in string) {
+			c.Feed([]byte(in))
+			for n, ok := c.Next(); ok; n, ok = c.Next() {
+				if n.Kind != NoticeDelivered {
+					continue
+				}
+				text := strconv.Itoa(n.Held)
+				if n.Overrun {
+					text += "!"
+				}
+				got = append(got, text)
+			}
+		}
+		receive(response(negotiated) + response(OK))
+		row.play(c, receive)
+		if text := strings.Join(got, " "); text != row.want {
+			t.Errorf("%s: %s, want %s", row.name, text, row.want)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +113,69 @@ func TestConsumerLosesTheConnection(t *testing.T) {
 		for _, token := range tokens {
 			c.Finish(token)
 		}
+	}
+}
+
+// A delivery that gets no answer holds up neither the others nor, once the
+// connection is lost, the next one.
+func TestConsumerForgets(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprintf("after the loss: %v", late), func(t *testing.T) {
+			read := make(chan string, 10)
+			hangUp, ended := make(chan struct{}), make(chan struct{})
+			server := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
+				subscribe(c, read)
+				c.Message("0000100000000001", 1, []byte("a"))
+				c.Message("0000100000000002", 1, []byte("b"))
+				fin, _ := c.Command()
+				record(read, fin)
+				select {
+				case <-hangUp:
+				case <-ended:
+				}
+			})
+			c, box := consumer(t, server.Address)
+			t.Cleanup(func() { close(ended) })
+			for round := range 3 {
+				box.expect("connected")
+				commands(t, read, "SUB orders shared", "RDY 3")
+				a := box.expect("deliver 0000100000000001 attempts 1: a")
+				b := box.expect("deliver 0000100000000002 attempts 1: b")
+				if !late {
+					c.Forget(a.Delivery.Token)
+				}
+				c.Finish(b.Delivery.Token)
+				commands(t, read, "FIN 0000100000000002")
+				if round < 2 {
+					hangUp <- struct{}{}
+					box.expect("disconnected: ")
+				}
+				if late {
+					c.Forget(a.Delivery.Token)
+				}
+			}
+		})
+	}
+}
+
+// An orderly stop gives back what was forgotten: the server would not be left
+// otherwise.
+func TestConsumerStopsWithSomethingForgotten(t *testing.T) {
+	read := make(chan string, 10)
+	server := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
+		subscribe(c, read)
+		c.Message("0000100000000001", 1, []byte("a"))
+		listen(c, read)
+	})
+	c, box := consumer(t, server.Address)
+	box.expect("connected")
+	commands(t, read, "SUB orders shared", "RDY 3")
+	c.Forget(box.expect("deliver 0000100000000001").Delivery.Token)
+	c.Stop()
+	got := []string{<-read, <-read}
+	slices.Sort(got)
+	if want := []string{"CLS", "REQ 0000100000000001 0"}; !slices.Equal(got, want) {
+		t.Errorf("the server read %q, want %q", got, want)
 	}
 }
 

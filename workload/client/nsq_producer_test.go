@@ -127,8 +127,10 @@ func TestProducerPublishes(t *testing.T) {
 	box.expect("ack 1 try 1")
 	p.Send(id(2), 3, 0, []byte("again"), far())
 	box.expect("ack 2 try 3")
-	if a, b := <-got, <-got; a != "PUB orders hello" || b != "PUB orders again" {
-		t.Errorf("the server read %q, %q", a, b)
+	p.Send(id(3), 1, 250*time.Millisecond, []byte("later"), far())
+	box.expect("ack 3 try 1")
+	if a, b, c := <-got, <-got, <-got; a != "PUB orders hello" || b != "PUB orders again" || c != "DPUB orders 250 later" {
+		t.Errorf("the server read %q, %q, %q", a, b, c)
 	}
 }
 

@@ -115,7 +115,7 @@ func (c *Conn) Command() (command string, body []byte) {
 		if verb == "NOP" {
 			continue
 		}
-		if verb != "IDENTIFY" && verb != "PUB" {
+		if verb != "IDENTIFY" && verb != "PUB" && verb != "DPUB" {
 			return command, nil
 		}
 		var size [4]byte
