@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
+	"pestle/campaign"
 	"pestle/campaign/result"
 )
 
@@ -23,6 +25,11 @@ type setup struct {
 	Scenarios []Source `json:"scenarios"`
 	Settings  []string `json:"settings"`
 	Dir       string   `json:"dir"` // of the campaign
+}
+
+// hasProcesses tells whether some runs start processes, which have to be ended.
+func (s setup) hasProcesses() bool {
+	return slices.ContainsFunc(s.Scenarios, func(s Source) bool { return s.World != campaign.WorldSim })
 }
 
 // job is one run. In sim it is judged in memory, or, to keep it, carried out

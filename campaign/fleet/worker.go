@@ -25,10 +25,14 @@ type worker struct {
 	lines *bufio.Reader
 	log   *os.File // its standard error
 	heard int64    // length of the log when the job began
+
+	orderly time.Duration // how long it may take to end a run when it is asked to
 }
 
-// startWithin bounds how long a worker may take to be ready.
-const startWithin = time.Minute
+const (
+	startWithin = time.Minute      // a worker has to be ready
+	endWithin   = 20 * time.Second // it has to have ended the processes of its run
+)
 
 // start starts a worker. The calling goroutine is locked to its thread, and
 // stays so until the worker is gone.
@@ -41,6 +45,9 @@ func start(ctx context.Context, command []string, logPath string, s setup) (*wor
 		return nil, fmt.Errorf("start a campaign worker: open its log: %w", err)
 	}
 	w := &worker{cmd: exec.Command(command[0], command[1:]...), log: log}
+	if s.hasProcesses() {
+		w.orderly = endWithin
+	}
 	w.cmd.Stderr = log
 	// Its own process group: a Ctrl-C at the terminal reaches the campaign
 	// only, which then ends its workers.
@@ -85,7 +92,7 @@ func (w *worker) ask(ctx context.Context, question any, within time.Duration) (a
 	var late atomic.Bool
 	timer := time.AfterFunc(within, func() { late.Store(true); w.kill() })
 	defer timer.Stop()
-	defer context.AfterFunc(ctx, w.kill)()
+	defer context.AfterFunc(ctx, w.end)()
 	var a answer
 	err := send(w.stdin, question)
 	if err == nil {
@@ -101,6 +108,16 @@ func (w *worker) ask(ctx context.Context, question any, within time.Duration) (a
 	}
 	w.stop()
 	return answer{}, fmt.Errorf("%w: it ended with %v; %s", errLost, w.cmd.ProcessState, w.lastWords())
+}
+
+// end asks the worker to end, and sees that it does. A simulated run has
+// nothing to put in order.
+func (w *worker) end() {
+	if w.orderly == 0 || w.cmd.Process.Signal(syscall.SIGTERM) != nil {
+		w.kill()
+		return
+	}
+	time.AfterFunc(w.orderly, w.kill)
 }
 
 func (w *worker) kill() {
