@@ -52,9 +52,13 @@ type Progress struct {
 	Detail       string // how far that is
 }
 
+// ErrScenarios means that what is asked for is no campaign, or none for this
+// build of Pestle.
+var ErrScenarios = errors.New("these scenarios cannot be run")
+
 // Run carries a campaign out, or goes on with it, and writes campaign.json and
-// report.html. An
-// error means that it could not go on; the records until then stay. That the
+// report.html. An error means that it could not go on, with the records until
+// then in place; it is ErrScenarios or ErrInUse when it could not begin. That the
 // context ends is no error: the campaign is interrupted then.
 func Run(ctx context.Context, o Options) (c result.Campaign, err error) {
 	f, err := newFleet(o)
@@ -116,11 +120,11 @@ func newFleet(o Options) (*fleet, error) {
 	names := map[string]bool{}
 	for _, s := range o.Scenarios {
 		if names[s.Name] {
-			return nil, fmt.Errorf("two scenarios are named %s, and their runs would be too: give one another name", s.Name)
+			return nil, fmt.Errorf("%w: two are named %s, and their runs would be too: give one another name", ErrScenarios, s.Name)
 		}
 		names[s.Name] = true
 		if err := f.ask(s); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrScenarios, err)
 		}
 		id.Scenarios = append(id.Scenarios, sameScenario{Name: s.Name, World: s.World, Text: hashOf([]byte(s.Text))})
 	}

@@ -301,7 +301,7 @@ func TestBudget(t *testing.T) {
 func TestTwoScenariosOfOneName(t *testing.T) {
 	o := options(t, tiny, 3)
 	o.Scenarios = append(o.Scenarios, o.Scenarios[0])
-	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "two scenarios are named tiny") {
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "two are named tiny") {
 		t.Error(err)
 	}
 }

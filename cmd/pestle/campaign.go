@@ -101,7 +101,7 @@ func runCampaign(cmd *cobra.Command, args []string, f campaignFlags) error {
 		},
 	})
 	show.done()
-	if errors.Is(err, fleet.ErrInUse) {
+	if errors.Is(err, fleet.ErrInUse) || errors.Is(err, fleet.ErrScenarios) {
 		return err
 	}
 	if err != nil {
