@@ -36,6 +36,7 @@ func TestWhatProvesAFinish(t *testing.T) {
 		{"the first sent just after the ledger bound", []string{"- 250 p1 attempt 52", "+ 173 p1 attempt 52"}, 1},
 
 		{"the broker was killed before", []string{"+ 200 h fault kill broker-1 effective 9", "+ 230 h fault kill broker-1 ended 9"}, 0},
+		{"the broker was killed before it was proven served", []string{"+ 120 h fault kill broker-1 effective 9", "+ 145 h fault kill broker-1 ended 9"}, 0},
 		{"the broker was stopped before", []string{"+ 200 h fault stop broker-1 effective 9", "+ 230 h fault stop broker-1 ended 9"}, 0},
 		{"the broker lost its power before", []string{"+ 200 h fault power-loss broker-1 effective 9", "+ 230 h fault power-loss broker-1 ended 9"}, 0},
 		{"the broker ended by itself before", []string{"+ 200 h exited broker-1"}, 0},

@@ -164,6 +164,8 @@ func TestExposureOfOneMessage(t *testing.T) {
 
 		{"in a window", message("5500", "5501", "5502", "5503"), ConsumerProgress, "messages of a window consumed in time", 2},
 		{"in a window, consumed before the ack", message("5500", "5503", "5501", "5502"), ConsumerProgress, "messages of a window consumed in time", 2},
+		{"in a window, deferred, consumed before the ack", []string{"+ 5500 p1 attempt 70 defer=1", "+ 5501 o1 consume p1-70 @70",
+			"+ 5502 s1 consume p1-70 @70", "+ 5503 p1 ack 70"}, ConsumerProgress, "messages of a window consumed in time", 0},
 		{"in a window, on one channel after it", message("5500", "5501", "5502", "6100"), ConsumerProgress, "messages of a window consumed in time", 1},
 	} {
 		before := judge(t, testConfig(), clean.events(t)).property(t, test.slug).Exposure[test.entry]

@@ -33,11 +33,7 @@ func (p *drain) begin(now int64) {
 	clear(p.emptied)
 }
 
-func (p *drain) empty(s *stream) {
-	if p.phase == inDrain {
-		p.emptied[s.index] = true
-	}
-}
+func (p *drain) empty(s *stream) { p.emptied[s.index] = true }
 
 // end judges at the beginning of the verify phase.
 func (p *drain) end(now int64) {

@@ -85,7 +85,7 @@ func (p *notEarly) afterRequeue(sent int64, back givenBack, s *stream, e history
 	switch {
 	case e.T+dueGrain >= back.due:
 		p.returned++
-	case !p.leased(sent) || !p.faults.noneSince(sent) || p.downSince(sent):
+	case !p.leased(sent) || !p.faults.noneSince(sent):
 		p.exempt++
 	default:
 		p.pending = append(p.pending, earlyReturn{attempted: sent, by: back.by, at: e.T, breach: Violation{

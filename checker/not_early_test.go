@@ -43,6 +43,7 @@ func TestDelayOfARequeue(t *testing.T) {
 		{"given back without a delay", []string{"- 6104 s1 requeue p1-70 @50 defer=500", "+ 6104 s1 requeue p1-70 @50"}, 0},
 		{"it comes in time", []string{"- 6300 s2 consume p1-70 @50 attempts=2", "+ 6603 s2 consume p1-70 @50 attempts=2"}, 0},
 		{"just too early", []string{"- 6300 s2 consume p1-70 @50 attempts=2", "+ 6602 s2 consume p1-70 @50 attempts=2"}, 1},
+		{"it comes twice, and only once too early for what it was given back", []string{"+ 6310 s2 consume p1-70 @50 attempts=3"}, 1},
 		{"on another channel", []string{"- 6300 s2 consume p1-70 @50 attempts=2", "+ 6300 o1 consume p1-70 @50 attempts=2", "+ 6700 s2 consume p1-70 @50 attempts=2"}, 0},
 		{"another copy", []string{"- 6300 s2 consume p1-70 @50 attempts=2", "+ 6300 s2 consume p1-70 @51", "+ 6700 s2 consume p1-70 @50 attempts=2"}, 0},
 
