@@ -4,19 +4,19 @@ package workload
 const forever = int64(1<<63 - 1)
 
 // following returns the first counter behind another whose turn a producer
-// uses. Only leaves none out when it is nil; behind its last counter there is
-// none.
-func (only Ranges) following(counter uint64) (uint64, bool) {
+// uses that sends r only. A nil r leaves none out; behind its last counter
+// there is none.
+func (r Ranges) following(counter uint64) (uint64, bool) {
 	next := counter + 1
-	if only == nil {
+	if r == nil {
 		return next, true
 	}
-	i, found := only.find(next)
+	i, found := r.find(next)
 	switch {
 	case found:
 		return next, true
-	case i < len(only):
-		return only[i].From, true
+	case i < len(r):
+		return r[i].From, true
 	}
 	return 0, false
 }
