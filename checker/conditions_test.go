@@ -293,6 +293,10 @@ func TestSuspectsAreCountedBeforeTheDrain(t *testing.T) {
 	if p := v.property(t, NoDataLoss); p.Exposure["acked messages passed over so far"] != 1 || p.Status != Inconclusive {
 		t.Errorf("want one suspect and no verdict, got %s", explain(v))
 	}
+	v = judge(t, testConfig(), clean.edit(t, "- 690 p1 attempt 4", "+ 690 p1 attempt 4 defer=1", "- 1005 o1 consume p1-4 @6", "- 8500 h drained ordered").events(t))
+	if p := v.property(t, NoDataLoss); p.Exposure["acked messages passed over so far"] != 0 {
+		t.Errorf("a deferred message may be passed, got %s", explain(v))
+	}
 }
 
 // TestClaims: each edit takes one situation away, and only its claim with it.

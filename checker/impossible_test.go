@@ -32,6 +32,7 @@ func TestImpossibleHistoriesAreRefused(t *testing.T) {
 		{"more tries than planned", "try 4, but the plan allows 3", []string{"- 502 p2 gave-up 3", "+ 503 p2 attempt 3"}},
 		{"attempt with other content", "its content was", []string{"- 450 p2 attempt 3", "+ 450 p2 attempt 3 sum=00ff"}},
 		{"attempt on another topic", `its topic was "orders" and is "invoices"`, []string{"- 450 p2 attempt 3", "+ 450 p2 attempt 3 topic=invoices"}},
+		{"another deferral", "its deferral was 0 ns and is 5000000 ns", []string{"- 450 p2 attempt 3", "+ 450 p2 attempt 3 defer=5"}},
 		{"attempt without topic", "an attempt needs a topic", []string{"+ 3500 p1 attempt 70 topic="}},
 		{"attempt of another's id", "producer-2-70 is not an id of producer-1", []string{"+ 3500 p1 attempt 70 id=producer-2-70"}},
 		{"attempt of no id", `"seven" is no id`, []string{"+ 3500 p1 attempt 70 id=seven"}},
@@ -47,6 +48,9 @@ func TestImpossibleHistoriesAreRefused(t *testing.T) {
 		{"consumer in another's name", "it names the consumer consumer-shared-2", []string{"+ 3500 s1 consume p1-6 @10 consumer=consumer-shared-2"}},
 		{"consume without checksum", "a message consumed live needs a checksum", []string{"+ 3500 s1 consume p1-6 @10 sum="}},
 		{"drain of an unknown channel", "the plan has no channel orders/lost", []string{"+ 8502 h drained lost"}},
+		{"backlog of an unknown channel", "the plan has no channel orders/lost", []string{"+ 8502 h backlog lost"}},
+		{"forgotten by a consumer of another channel", "the plan has no consumer consumer-shared-1 on orders/ordered", []string{"+ 3500 s1 forgot p1-6 @10 channel=ordered"}},
+		{"overrun of a consumer of another channel", "the plan has no consumer consumer-shared-1 on orders/ordered", []string{"+ 3500 s1 overrun p1-6 @10 channel=ordered"}},
 		{"stored for an unknown channel", "the plan has no channel orders/lost", []string{"+ 8502 h stored lost p1-6"}},
 
 		{"quiet within quiet", "the quiet window before has not ended", []string{"+ 3500 h phase quiet"}},
