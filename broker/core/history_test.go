@@ -54,8 +54,9 @@ type seen struct {
 	crashes  int    // at the last delivery
 	since    int64  // when it was
 	finished bool
-	finishAt int  // crashes at the FIN
-	final    bool // its FIN is in the ledger
+	finishAt int     // crashes at the FIN
+	by       *client // who sent it last: the refusal of another's late FIN says nothing about it
+	final    bool    // its FIN is in the ledger
 	notUntil int64
 	requeued int // crashes at the REQ
 }
@@ -131,7 +132,9 @@ func (s *story) failed(c *client, n nsq.Notice) {
 	sub := s.subs[c]
 	for id := range sub.late {
 		if n.Code == nsq.CodeFinFailed && strings.HasPrefix(n.Text, "FIN "+id.String()) {
-			sub.view.seen[s.at[id]].finished = false
+			if x := sub.view.seen[s.at[id]]; x.by == c {
+				x.finished = false
+			}
 			return
 		}
 	}
@@ -317,7 +320,9 @@ func (s *story) finishOne(a action) {
 		s.subs[c].late[h.ID] = true
 	}
 	x := s.subs[c].view.seen[string(h.Body)]
-	x.finished, x.finishAt = true, s.crashes
+	if late := s.subs[c].late[h.ID]; !late || !x.finished {
+		x.finished, x.finishAt, x.by = true, s.crashes, c
+	}
 	c.Finish(h.ID)
 	s.answerNow(c)
 }
