@@ -88,8 +88,8 @@ func timed(f *faults.Fault, t Trial) bool {
 	return ok
 }
 
-// without drops a fault for the faults of one process, and takes the process
-// out of the sides of partitions.
+// withoutProcess leaves out the faults that need a process, and takes it out of
+// the sides of partitions.
 func withoutProcess(p scenarios.Plan, t Trial, name string) scenarios.Plan {
 	p = keepFaults(p, t, func(f faults.Fault) bool {
 		return f.Target != name && f.Peer != name && !slices.Equal(f.Side, []string{name})
@@ -172,14 +172,21 @@ func cut(p scenarios.Plan, t Trial, at int64) scenarios.Plan {
 	return p
 }
 
-// earlier moves everything in chaos forward: faults and messages by the same
-// number of turns of the busiest producer, and the end of chaos with them.
+// earlier moves everything in chaos towards its start: faults, quiet windows and
+// the end of chaos by so much, and the messages by as many turns of their
+// producer as fit into it. What would begin before chaos loses that part. Less
+// than nothing moves all but the messages away.
 func earlier(p scenarios.Plan, by int64) scenarios.Plan {
 	p = copied(p)
 	p.Phases.Chaos -= by
 	for i := range p.Faults {
-		if a := &p.Faults[i].Anchor; a.After == nil {
-			a.At -= by
+		f := &p.Faults[i]
+		if f.Anchor.After != nil {
+			continue
+		}
+		if f.Anchor.At -= by; f.Anchor.At < 0 {
+			f.For += f.Anchor.At
+			f.Anchor.At = 0
 		}
 	}
 	for i := range p.Phases.Quiet {

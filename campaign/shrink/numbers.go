@@ -44,12 +44,17 @@ func (s *search) flatNetwork(ctx context.Context) {
 // plainPayload is the size of a payload that says nothing by its size.
 const plainPayload = 100
 
-func (s *search) plainWorkload(ctx context.Context) {
+// payloads gives every payload the same size.
+func (s *search) payloads(ctx context.Context, size int) {
 	s.edit(ctx, func(p *scenarios.Plan) {
 		for i := range p.Workload.Producers {
-			p.Workload.Producers[i].MinSize, p.Workload.Producers[i].MaxSize = plainPayload, plainPayload
+			p.Workload.Producers[i].MinSize, p.Workload.Producers[i].MaxSize = size, size
 		}
 	})
+}
+
+func (s *search) plainWorkload(ctx context.Context) {
+	s.payloads(ctx, plainPayload)
 	s.edit(ctx, func(p *scenarios.Plan) {
 		for i := range p.Workload.Producers {
 			p.Workload.Producers[i].Pending = 1
@@ -62,9 +67,25 @@ func (s *search) plainWorkload(ctx context.Context) {
 	})
 	s.edit(ctx, func(p *scenarios.Plan) {
 		for i := range p.Workload.Consumers {
-			p.Workload.Consumers[i].InFlight = 1
+			p.Workload.Consumers[i].ForgetPermille = 0
 		}
 	})
+	s.edit(ctx, func(p *scenarios.Plan) {
+		for i := range p.Workload.Producers {
+			x := &p.Workload.Producers[i]
+			x.DeferPermille, x.DeferMin, x.DeferMax = 0, 0, 0
+		}
+	})
+	for _, n := range []int{1, 2, 3, 5, 10} {
+		fewer := s.edit(ctx, func(p *scenarios.Plan) {
+			for i := range p.Workload.Consumers {
+				p.Workload.Consumers[i].InFlight = min(n, p.Workload.Consumers[i].InFlight)
+			}
+		})
+		if fewer {
+			break
+		}
+	}
 }
 
 // plainFault makes the numbers of one fault small and round.
@@ -119,7 +140,7 @@ func rounder(v int64) []int64 {
 		near := (v + unit/2) / unit * unit
 		list = append(list, near, v/unit*unit)
 	}
-	return others(list, v)
+	return except(list, v)
 }
 
 // smaller lists numbers from least up to below v: least itself, then powers of
@@ -141,12 +162,12 @@ func smaller(least int64) func(v int64) []int64 {
 				list = append(list, sign*digit)
 			}
 		}
-		return others(list, v)
+		return except(list, v)
 	}
 }
 
-// others returns the values of a list that are not v, each once.
-func others(list []int64, v int64) []int64 {
+// except returns the values of a list that are not v, each once.
+func except(list []int64, v int64) []int64 {
 	var out []int64
 	for _, x := range list {
 		if x != v && !slices.Contains(out, x) {
@@ -157,25 +178,36 @@ func others(list []int64, v int64) []int64 {
 }
 
 // earlier moves faults and messages towards the start of chaos, as far as they
-// go or else by a half, a quarter, … of that.
+// go or else by a half, a quarter, … of that. What lasts until the messages may
+// begin with chaos.
 func (s *search) earlier(ctx context.Context) {
-	const ahead = 100 * millisecond // stays in front of the first
+	for _, first := range []int64{s.firstOf(func(f faults.Fault) int64 { return f.Anchor.At + f.For }), s.firstOf(func(f faults.Fault) int64 { return f.Anchor.At })} {
+		for by := (first - ahead) / millisecond * millisecond; by > ahead; by /= 2 {
+			if s.try(ctx, earlier(s.best.plan, by)) {
+				return
+			}
+		}
+	}
+}
+
+// ahead is what stays of chaos in front of the first thing in it.
+const ahead = 100 * millisecond
+
+// firstOf is the earliest of a moment of each timed fault and of the messages.
+func (s *search) firstOf(moment func(faults.Fault) int64) int64 {
 	first := s.best.plan.Phases.Chaos
 	for _, f := range s.best.plan.Faults {
 		if f.Anchor.After == nil {
-			first = min(first, f.Anchor.At)
+			first = min(first, moment(f))
 		}
 	}
 	for _, x := range s.best.plan.Workload.Producers {
-		if len(x.Only) > 0 {
+		switch {
+		case x.Only == nil:
+			return 0
+		case len(x.Only) > 0:
 			first = min(first, int64(x.Only[0][0]-1)*x.Interval)
-		} else if x.Only == nil {
-			first = 0
 		}
 	}
-	for by := (first - ahead) / millisecond * millisecond; by > ahead; by /= 2 {
-		if s.try(ctx, earlier(s.best.plan, by)) {
-			return
-		}
-	}
+	return first
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"pestle/campaign"
 )
 
 // Names of the files that shrinking adds to the run directory of its result.
@@ -67,23 +69,24 @@ type ReportOther struct {
 	Property string `json:"property"`
 	Cause    string `json:"cause"`
 	Detail   string `json:"detail"`
-	Dir      string `json:"dir"` // its run directory, relative to the report's
+	Dir      string `json:"dir,omitempty"` // its run directory, relative to the report's; absent outside sim, where it need not fail again
 }
 
-func newReport(run, dir string, r Result) Report {
+func newReport(run, command, world string, r Result) Report {
 	report := Report{
 		Schema: ReportSchema, Run: run,
 		Property: r.Symptom.Property, Cause: r.Symptom.Cause, Detail: r.Symptom.Violation.Detail,
-		PlanHash: r.Plan.Hash(), Noise: r.Noise, TraceHash: r.TraceHash, Command: "pestle replay " + dir,
+		PlanHash: r.Plan.Hash(), Noise: r.Noise, TraceHash: r.TraceHash, Command: command,
 		Before: r.Before, After: r.After,
 		Runs: r.Runs, Candidates: r.Candidates, Repeated: r.Repeated, CPU: int64(r.CPU), Complete: r.Complete,
 		Others: []ReportOther{}, Broken: r.Broken, BrokenFirst: r.BrokenFirst,
 	}
 	for i, o := range r.Others {
-		report.Others = append(report.Others, ReportOther{
-			Property: o.Property, Cause: o.Cause, Detail: o.Violation.Detail,
-			Dir: filepath.Join(OthersName, fmt.Sprint(i+1)),
-		})
+		other := ReportOther{Property: o.Property, Cause: o.Cause, Detail: o.Violation.Detail}
+		if world == campaign.WorldSim {
+			other.Dir = filepath.Join(OthersName, fmt.Sprint(i+1))
+		}
+		report.Others = append(report.Others, other)
 	}
 	return report
 }
@@ -132,7 +135,11 @@ func (s Shrunk) Tell(out io.Writer, dir string) error {
 	}
 	b.WriteString("\n")
 	for i, o := range s.Report.Others {
-		fmt.Fprintf(&b, "another failure met on the way: %s: %s, in %s\n", s.Others[i].Property, o.Cause, filepath.Join(dir, o.Dir))
+		fmt.Fprintf(&b, "another failure met on the way: %s", s.Others[i].Fingerprint)
+		if o.Dir != "" {
+			fmt.Fprintf(&b, ", in %s", filepath.Join(dir, o.Dir))
+		}
+		b.WriteByte('\n')
 	}
 	if s.Broken > 0 {
 		fmt.Fprintf(&b, "the harness failed of %d runs, first: %s\n", s.Broken, s.BrokenFirst)

@@ -28,6 +28,9 @@ type RunOptions struct {
 	Accept Acceptance  // zero: Simulated in sim, and elsewhere 2 of 3 runs
 	CPU    time.Duration
 
+	// Command gives the line that repeats the run of a directory, for the
+	// reports; nil: pestle replay and the directory.
+	Command  func(dir string) string
 	Progress func(Progress)
 }
 
@@ -43,6 +46,9 @@ type Shrunk struct {
 // failures met on the way; a run that fails is in it, which outside sim may take
 // some tries. The error is ErrNoFailure when the run does not fail any more.
 func Run(ctx context.Context, o RunOptions) (Shrunk, error) {
+	if o.Command == nil {
+		o.Command = func(dir string) string { return "pestle replay " + dir }
+	}
 	plan, err := scenarios.ReadPlan(filepath.Join(o.Run, process.PlanName))
 	if err != nil {
 		return Shrunk{}, fmt.Errorf("shrink %s: %w", o.Run, err)
@@ -78,7 +84,7 @@ func Run(ctx context.Context, o RunOptions) (Shrunk, error) {
 // write carries the smallest plan out once more, into its run directory.
 func (o RunOptions) write(ctx context.Context, r Result, search Options) (Shrunk, error) {
 	ctx = context.WithoutCancel(ctx) // an end asked for ends the search, not what is kept of it
-	done := Shrunk{Result: r, Report: newReport(o.Run, o.Out, r)}
+	done := Shrunk{Result: r, Report: newReport(o.Run, o.Command(o.Out), search.World, r)}
 	var moments map[string]*sim.Story
 	if search.World == campaign.WorldSim {
 		moments = map[string]*sim.Story{}
@@ -149,9 +155,12 @@ func (o RunOptions) tellStory(ctx context.Context, done Shrunk, stories map[stri
 		return fmt.Errorf("write the sequence diagram: %w", err)
 	}
 	for i, other := range done.Others {
+		if done.Report.Others[i].Dir == "" {
+			continue
+		}
 		dir := filepath.Join(o.Out, done.Report.Others[i].Dir)
 		_, err := campaign.Run(ctx, other.Plan, campaign.Options{
-			World: done.Final.Run.World, Noise: other.Noise, Dir: dir, Command: "pestle replay " + dir, Program: o.Program,
+			World: done.Final.Run.World, Noise: other.Noise, Dir: dir, Command: o.Command(dir), Program: o.Program,
 		})
 		if err != nil {
 			return fmt.Errorf("keep another failure met on the way: %w", err)
@@ -189,7 +198,7 @@ func (p Processes) Try(ctx context.Context, plan scenarios.Plan, noise uint64) (
 	if err != nil {
 		return Trial{}, fmt.Errorf("make a directory for a candidate: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a directory of the system's temporary folder
 	result, err := campaign.Run(ctx, plan, campaign.Options{
 		World: campaign.WorldProcess, Noise: noise, Dir: dir, Command: "pestle shrink", Program: p.Program,
 	})

@@ -15,6 +15,7 @@ import (
 const (
 	maxRows   = 60 // the last ones are shown
 	laneWidth = 3  // columns at least between two lanes
+	maxText   = 120
 )
 
 // diskLane is the lane of the broker's disk.
@@ -169,7 +170,11 @@ func draw(b *strings.Builder, lanes []string, rows []row) {
 			arrow(line, at[from], at[to])
 		}
 		line[at[from]] = r.mark
-		fmt.Fprintf(b, "%5d.%06d  %s%s\n", r.t/second, r.t%second/microsecond, line, r.text)
+		text := r.text
+		if len(text) > maxText {
+			text = text[:maxText] + " …"
+		}
+		fmt.Fprintf(b, "%5d.%06d  %s%s\n", r.t/second, r.t%second/microsecond, line, text)
 	}
 }
 

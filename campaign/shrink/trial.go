@@ -20,6 +20,7 @@ type Trial struct {
 	Faults     []faults.Entry // by Ref; times since the start of chaos
 	Sent       []workload.ID  // messages attempted before the drain, in order of their first tries
 	Sentinels  int            // messages attempted from the drain on
+	WarmUp     int64          // ns that it took
 	ChaosBegan int64          // on the clock of the history
 	TraceHash  string         // sim
 }
@@ -27,14 +28,17 @@ type Trial struct {
 // Watch gathers a Trial from the run's history. The zero value is ready.
 type Watch struct {
 	trial    Trial
+	warmUp   int64 // its beginning
 	draining bool
 }
 
 // Observe takes one event, in merged order.
 func (w *Watch) Observe(e history.Event) {
 	switch {
+	case e.Ev == history.Phase && e.What == history.PhaseWarmUp:
+		w.warmUp = e.T
 	case e.Ev == history.Phase && e.What == history.PhaseChaos:
-		w.trial.ChaosBegan = e.T
+		w.trial.ChaosBegan, w.trial.WarmUp = e.T, e.T-w.warmUp
 	case e.Ev == history.Phase && e.What == history.PhaseDrain:
 		w.draining = true
 	case e.Ev == history.Attempt && e.Try == 1 && w.draining:

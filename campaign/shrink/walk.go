@@ -63,6 +63,9 @@ func (s *search) order(round int) []step {
 		steps = slices.Insert(steps, 3, step{"all messages but the violated", s.violatedOnly}, step{"an earlier start", s.earlier})
 	}
 	return append(steps,
+		// A consumer that holds many at once needs many for what it proves.
+		step{"plain clients", s.plainWorkload},
+		step{"fewer, larger messages", s.thin},
 		step{"messages", s.fewerMessages},
 		step{"an earlier start", s.earlier},
 		step{"plain numbers", s.plain},
@@ -119,7 +122,12 @@ func (s *search) cutDrain(ctx context.Context) {
 // windows in which progress is judged.
 func (s *search) bare(ctx context.Context) {
 	s.edit(ctx, func(p *scenarios.Plan) { p.Claims = nil })
-	s.edit(ctx, func(p *scenarios.Plan) { p.Phases.WarmUpAcks = 0 })
+	if s.best.plan.Phases.WarmUpAcks > 0 && !s.edit(ctx, func(p *scenarios.Plan) { p.Phases.WarmUpAcks = 0 }) {
+		// Its messages may matter; then they become messages of chaos.
+		p := earlier(s.best.plan, -s.best.trial.WarmUp)
+		p.Phases.WarmUpAcks = 0
+		s.try(ctx, p)
+	}
 	s.edit(ctx, func(p *scenarios.Plan) { p.Phases.Quiet = nil })
 	for i := len(s.best.plan.Phases.Quiet) - 1; i >= 0; i-- {
 		s.edit(ctx, func(p *scenarios.Plan) { p.Phases.Quiet = slices.Delete(p.Phases.Quiet, i, i+1) })
@@ -135,12 +143,14 @@ func (s *search) edit(ctx context.Context, change func(*scenarios.Plan)) bool {
 
 // times anchors triggered faults to the times at which they took effect, all
 // at once or else one by one, so that each can be left out without the others.
+// Those that wait for a point of the broker go on waiting: under the same noise
+// a time would do, and under no other, for such points are narrow.
 func (s *search) times(ctx context.Context) {
 	base := s.best
 	all := copied(base.plan)
 	triggered := 0
 	for i := range all.Faults {
-		if f := &all.Faults[i]; f.Anchor.After != nil && timed(f, base.trial) {
+		if f := &all.Faults[i]; waits(*f) && timed(f, base.trial) {
 			triggered++
 		}
 	}
@@ -148,7 +158,7 @@ func (s *search) times(ctx context.Context) {
 		return
 	}
 	for i := range base.plan.Faults {
-		if base.plan.Faults[i].Anchor.After != nil {
+		if waits(base.plan.Faults[i]) {
 			p := copied(s.best.plan)
 			if timed(&p.Faults[i], s.best.trial) {
 				s.try(ctx, p)
@@ -156,6 +166,9 @@ func (s *search) times(ctx context.Context) {
 		}
 	}
 }
+
+// waits tells whether a fault waits for something that others do.
+func waits(f faults.Fault) bool { return f.Anchor.After != nil && f.Anchor.After.Point == "" }
 
 // classes leaves out all faults, those of one class, and those of one kind.
 func (s *search) classes(ctx context.Context) {
@@ -244,7 +257,34 @@ func (s *search) violatedOnly(ctx context.Context) {
 	if first := base.symptom.messages(); len(first) > 0 && s.try(ctx, keepMessages(base.plan, first)) {
 		return
 	}
-	s.try(ctx, keepMessages(base.plan, ids))
+	if !s.try(ctx, keepMessages(base.plan, ids)) {
+		s.atPoint(ctx)
+	}
+}
+
+// thin keeps every n-th message only, n times as large: where the failure
+// needs an amount of bytes, such as a full file, few large messages bring it
+// about at the same time as many small ones.
+func (s *search) thin(ctx context.Context) {
+	base := s.best
+	for n := 32; n > 1; n /= 2 {
+		if len(base.trial.Sent) < 2*n {
+			continue
+		}
+		var ids []workload.ID
+		for i := n - 1; i < len(base.trial.Sent); i += n {
+			ids = append(ids, base.trial.Sent[i])
+		}
+		p := keepMessages(base.plan, ids)
+		for i := range p.Workload.Producers {
+			x := &p.Workload.Producers[i]
+			x.MinSize = (x.MinSize + x.MaxSize) / 2 * n
+			x.MaxSize = x.MinSize
+		}
+		if s.try(ctx, p) {
+			return
+		}
+	}
 }
 
 // fewerMessages leaves out messages until none can be.

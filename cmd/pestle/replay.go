@@ -14,6 +14,7 @@ import (
 
 	"pestle/campaign"
 	"pestle/campaign/process"
+	"pestle/campaign/rate"
 	"pestle/reports"
 	"pestle/scenarios"
 	"pestle/sim"
@@ -40,7 +41,7 @@ world, into a new run directory.
 A simulated run is repeated bit for bit: another trace hash than the recorded
 one is a failure of the harness (2), or of another build. Real processes never
 interleave twice alike: with --times the line at the end tells in how many of
-the runs it failed.`,
+the runs it failed, and between which rates the true one lies (95 %).`,
 		Example: `  pestle replay runs/first-light-7
   pestle replay runs/first-light-7 --until 12.5s --log debug
   pestle replay runs/first-light-7 --message producer-1-42
@@ -92,13 +93,17 @@ func replay(cmd *cobra.Command, run string, f replayFlags) error {
 		World: recorded.World, Noise: recorded.Noise, Dir: f.out, Command: "pestle replay " + quoted(run), Until: until,
 	}
 	o.Log = lookInside(cmd.OutOrStdout(), f)
-	worst, failed, n := reports.Passed, 0, 0
+	worst, n := reports.Passed, 0
+	var failed, judged int64
 	for n < f.times && cmd.Context().Err() == nil {
 		result, err := runPlan(cmd, plan, o, f.json)
 		if err != nil {
 			return err
 		}
 		n++
+		if result.Outcome != reports.HarnessError { // which proves nothing about the target
+			judged++
+		}
 		if result.Outcome == reports.Failed {
 			failed++
 		}
@@ -111,7 +116,7 @@ func replay(cmd *cobra.Command, run string, f replayFlags) error {
 		worst = campaign.Worse(worst, reports.Inconclusive)
 	}
 	if f.times > 1 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d runs failed\n", failed, n)
+		fmt.Fprintf(cmd.ErrOrStderr(), "failed: %s\n", rate.Of(failed, judged))
 	}
 	return ended(worst)
 }

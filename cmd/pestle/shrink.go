@@ -76,7 +76,8 @@ func shrinkRun(cmd *cobra.Command, run string, f shrinkFlags) error {
 	show := &searchDisplay{out: cmd.ErrOrStderr(), terminal: isTerminal(cmd.ErrOrStderr())}
 	small, err := shrink.Run(cmd.Context(), shrink.RunOptions{
 		Run: run, Out: f.out, Program: program, CPU: f.cpu, Progress: show.progress,
-		Accept: shrink.Acceptance{Runs: f.times, Hits: f.accept},
+		Command: func(dir string) string { return "pestle replay " + quoted(dir) },
+		Accept:  shrink.Acceptance{Runs: f.times, Hits: f.accept},
 	})
 	show.done()
 	switch {
