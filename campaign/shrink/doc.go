@@ -26,11 +26,15 @@
 //
 //  1. what follows the violation is cut off, and with it what never took effect;
 //  2. the warm-up, the claims and the quiet windows;
-//  3. triggers become times: those at which the faults took effect;
-//  4. classes and kinds of fault, then clients: channels, consumers, producers;
-//  5. faults, by delta debugging, until none can be left out;
-//  6. messages, likewise: each keeps its producer and its counter;
-//  7. smaller and rounder numbers, an earlier start, plain payloads, and a
+//  3. triggers become times, those at which the faults took effect; one that
+//     waits for a point of the broker's code only where a time does as well;
+//  4. all messages but those of the violation; where these do not fail alone,
+//     they and an end of the broker at a point of its code;
+//  5. classes and kinds of fault, then clients: channels, consumers, producers;
+//  6. faults, by delta debugging, until none can be left out;
+//  7. messages: few large ones for many small ones, then delta debugging. Each
+//     keeps its producer and its counter;
+//  8. smaller and rounder numbers, an earlier start, plain payloads, and a
 //     network of constant latency.
 //
 // The order is gone through again while it still makes the plan smaller.

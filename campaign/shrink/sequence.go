@@ -41,7 +41,11 @@ const (
 // producers, broker, its disk, consumers. events are the merged history,
 // moments what the simulated broker did about the messages, nil elsewhere.
 func sequence(plan scenarios.Plan, symptom Symptom, ids []string, events []history.Event, moments []sim.Moment) string {
-	rows := append(fromHistory(events, ids), fromMoments(moments, lanesOf(plan))...)
+	lanes := lanesOf(plan)
+	if len(moments) == 0 {
+		lanes = slices.DeleteFunc(lanes, func(l string) bool { return l == diskLane })
+	}
+	rows := append(fromHistory(events, ids), fromMoments(moments, lanes)...)
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.t, b.t) })
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n\n", symptom.Fingerprint, symptom.Violation.Detail)
@@ -49,7 +53,7 @@ func sequence(plan scenarios.Plan, symptom Symptom, ids []string, events []histo
 		rows = rows[left:]
 		fmt.Fprintf(&b, "(%d earlier rows are not shown)\n\n", left)
 	}
-	draw(&b, lanesOf(plan), rows)
+	draw(&b, lanes, rows, events)
 	return b.String()
 }
 
@@ -148,8 +152,13 @@ func cutPrefix(text, prefix string, rest *string) bool {
 	return ok
 }
 
-// draw draws the rows under the names of the lanes; times count from the first.
-func draw(b *strings.Builder, lanes []string, rows []row) {
+// draw draws the rows under the names of the lanes; times count from the first
+// event of the run, as those of violations do.
+func draw(b *strings.Builder, lanes []string, rows []row, events []history.Event) {
+	origin := int64(0)
+	if len(events) > 0 {
+		origin = events[0].T
+	}
 	at := make([]int, len(lanes)) // column of each lane
 	width := 0
 	for i, name := range lanes {
@@ -174,7 +183,7 @@ func draw(b *strings.Builder, lanes []string, rows []row) {
 		if len(text) > maxText {
 			text = text[:maxText] + " …"
 		}
-		fmt.Fprintf(b, "%5d.%06d  %s%s\n", r.t/second, r.t%second/microsecond, line, text)
+		fmt.Fprintf(b, "%5d.%06d  %s%s\n", (r.t-origin)/second, (r.t-origin)%second/microsecond, line, text)
 	}
 }
 

@@ -16,6 +16,7 @@ func TestSequence(t *testing.T) {
 	p.Workload.Consumers = p.Workload.Consumers[:1]
 	ms := func(n int64) int64 { return n * millisecond }
 	events := []history.Event{
+		{T: ms(0), Src: "harness", Ev: history.Phase, What: history.PhaseBoot},
 		{T: ms(1), Src: "producer-1", Ev: history.Attempt, ID: "producer-1-1", Try: 1},
 		{T: ms(2), Src: "producer-1", Ev: history.Attempt, ID: "producer-1-2", Try: 1},
 		{T: ms(5), Src: "producer-1", Ev: history.Ack, ID: "producer-1-2", Try: 1},
@@ -59,6 +60,26 @@ producer-1-2 is gone
     0.015000       |           X        |          |        ends by itself: sync failed
 `
 	if got := sequence(p, symptom, []string{"producer-1-2"}, events, moments); got != want {
+		t.Errorf("\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Without a look inside the broker there is no lane for its disk; times count
+// from the first event.
+func TestSequenceOfRealProcesses(t *testing.T) {
+	p := example(t)
+	p.Workload.Producers = p.Workload.Producers[:1]
+	p.Workload.Consumers = p.Workload.Consumers[:1]
+	const day = 86_400 * second
+	events := []history.Event{
+		{T: day, Src: "harness", Ev: history.Phase, What: history.PhaseBoot},
+		{T: day + second, Src: "consumer-a-1", Ev: history.Consume, ID: "producer-1-2", Pos: "07", Attempts: 1},
+	}
+	const want = `
+     seconds  producer-1   broker-1   consumer-a-1
+    1.000000       |           o------------>        delivers producer-1-2, position 07, attempts 1
+`
+	if got := sequence(p, Symptom{}, []string{"producer-1-2"}, events, nil); !strings.HasSuffix(got, want) {
 		t.Errorf("\n%s\nwant\n%s", got, want)
 	}
 }

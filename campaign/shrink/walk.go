@@ -54,13 +54,13 @@ func (s *search) order(round int) []step {
 		{"clients", s.clients},
 		{"faults", s.fewerFaults},
 	}
-	if s.Coarse {
-		return steps
-	}
 	if round == 0 {
 		// A run without the messages that do not matter takes a tenth of the
 		// time: that this is tried at once makes the rest affordable.
-		steps = slices.Insert(steps, 3, step{"all messages but the violated", s.violatedOnly}, step{"an earlier start", s.earlier})
+		steps = slices.Insert(steps, 4, step{"all messages but the violated", s.violatedOnly}, step{"an earlier start", s.earlier})
+	}
+	if s.Coarse {
+		return steps
 	}
 	return append(steps,
 		// A consumer that holds many at once needs many for what it proves.
@@ -142,33 +142,61 @@ func (s *search) edit(ctx context.Context, change func(*scenarios.Plan)) bool {
 }
 
 // times anchors triggered faults to the times at which they took effect, all
-// at once or else one by one, so that each can be left out without the others.
-// Those that wait for a point of the broker go on waiting: under the same noise
-// a time would do, and under no other, for such points are narrow.
+// at once or else one by one, so that each can be left out without the others,
+// and without the messages that it counted. One that waits for a point of the
+// broker's code goes on waiting where a time would need luck.
 func (s *search) times(ctx context.Context) {
-	base := s.best
-	all := copied(base.plan)
-	triggered := 0
-	for i := range all.Faults {
-		if f := &all.Faults[i]; waits(*f) && timed(f, base.trial) {
-			triggered++
+	byTime := func(which func(faults.Fault) bool) (p scenarios.Plan, ok bool) {
+		p = copied(s.best.plan)
+		for i := range p.Faults {
+			if f := &p.Faults[i]; f.Anchor.After != nil && which(*f) && timed(f, s.best.trial) {
+				ok = true
+			}
 		}
+		return p, ok
 	}
-	if triggered == 0 || s.try(ctx, all) {
-		return
-	}
-	for i := range base.plan.Faults {
-		if waits(base.plan.Faults[i]) {
-			p := copied(s.best.plan)
-			if timed(&p.Faults[i], s.best.trial) {
+	if p, ok := byTime(func(f faults.Fault) bool { return f.Anchor.After.Point == "" }); ok && !s.try(ctx, p) {
+		for ref := range len(p.Faults) {
+			if p, ok := byTime(func(f faults.Fault) bool { return f.Anchor.After.Point == "" && f.Ref == ref+1 }); ok {
 				s.try(ctx, p)
 			}
 		}
 	}
+	if p, ok := byTime(func(faults.Fault) bool { return true }); ok && s.sturdy(ctx, p) {
+		s.try(ctx, p)
+		return
+	}
+	for ref := range len(s.best.plan.Faults) {
+		if p, ok := byTime(func(f faults.Fault) bool { return f.Ref == ref+1 }); ok && s.sturdy(ctx, p) {
+			s.try(ctx, p)
+		}
+	}
 }
 
-// waits tells whether a fault waits for something that others do.
-func waits(f faults.Fault) bool { return f.Anchor.After != nil && f.Anchor.After.Point == "" }
+// sturdy tells whether a plan fails under several noises: under the one that
+// it was found with, any time will do that is the same as before.
+func (s *search) sturdy(ctx context.Context, p scenarios.Plan) bool {
+	const tries, enough = 8, 2
+	if p.Validate() != nil {
+		return false
+	}
+	hits := 0
+	for noise := uint64(0); noise < tries && hits < enough && !s.exhausted(ctx); noise++ {
+		if noise == s.best.noise {
+			continue
+		}
+		trial, err := s.Oracle(ctx, p, noise)
+		s.res.Runs++
+		if err != nil {
+			s.broke(ctx, err)
+			continue
+		}
+		if _, same := shows(trial.Verdict, s.want); same {
+			hits++
+		}
+	}
+	return hits == enough
+}
 
 // classes leaves out all faults, those of one class, and those of one kind.
 func (s *search) classes(ctx context.Context) {
