@@ -1,5 +1,7 @@
 package core
 
+import "pestle/broker/plant"
+
 // withoutFinishes is the planted bug finish-lost-at-recovery: a ledger entry
 // without the finished messages that the journal still holds.
 func withoutFinishes(g *dataGroup, payload []byte) []byte {
@@ -39,4 +41,18 @@ func withSumsOfTheBodies(payload []byte) []byte {
 func (w *writer) doubts(failed bool) bool {
 	w.doubted = (w.doubted || failed) && !w.sealing
 	return w.doubted
+}
+
+// closingOrder is the order in which the connections are closed at a stop: by
+// their numbers, or, with the planted bug map-order, as the map gives them.
+func (c *Core) closingOrder() []ConnID {
+	if !c.cfg.Plant.Is(plant.MapOrder) {
+		return sortedKeys(c.conns)
+	}
+	var order []ConnID
+	//det:orderfree it is not, and that is the bug: runs of one plan must be seen to differ
+	for id := range c.conns {
+		order = append(order, id)
+	}
+	return order
 }

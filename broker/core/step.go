@@ -200,7 +200,7 @@ func (c *Core) goOnStopping(now Time, fx *Effects) {
 		c.stopping = closing
 	}
 	if c.stopping == closing && c.writer.syncing == 0 {
-		for _, id := range sortedKeys(c.conns) {
+		for _, id := range c.closingOrder() {
 			c.flush(now, c.conns[id], fx)
 			c.hangUp(c.conns[id], fx)
 		}

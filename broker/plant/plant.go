@@ -31,6 +31,7 @@ const (
 	LeaseForgotten
 	ReadyOverrun
 	DeferralDroppedAtRestart
+	MapOrder
 )
 
 // Bug is what there is to know of a planted bug.
@@ -38,7 +39,7 @@ type Bug struct {
 	ID       ID
 	Name     string
 	Does     string // what goes wrong, one sentence
-	Property string // slug of the property that should catch it
+	Property string // slug of the property that should catch it; empty: only a run that is repeated shows it
 }
 
 // All returns the planted bugs, in the order of their IDs.
@@ -51,6 +52,7 @@ func All() []Bug {
 		{LeaseForgotten, "lease-forgotten", "a delivery never times out while its consumer is connected", "drain"},
 		{ReadyOverrun, "ready-overrun", "a consumer gets one message more than its RDY allows", "flow-control"},
 		{DeferralDroppedAtRestart, "deferral-dropped-at-restart", "after a restart deferred messages are due at once", "not-early"},
+		{MapOrder, "map-order", "a stop closes the connections in an order that differs from run to run", ""},
 	}
 }
 
