@@ -28,6 +28,7 @@ const PlanSchema = 1
 // Target is the system under test.
 type Target struct {
 	Kind       string   `json:"kind"`                 // "pestle" or "nsq"
+	Nodes      int      `json:"nodes,omitempty"`      // pestle: brokers in the cluster, broker-1 to broker-<nodes>, whose node ids are these numbers; 0 means 1
 	Durability string   `json:"durability,omitempty"` // pestle: "fsync" or "memory"
 	Address    string   `json:"address,omitempty"`    // nsq: TCP host:port of a running nsqd that Pestle must not start; such a target gets no faults
 	HTTP       string   `json:"http,omitempty"`       // nsq: HTTP host:port of it
@@ -44,8 +45,9 @@ const DiskLying = "lying"
 // Knobs are sizes of the broker that change when things happen and never what
 // it promises. Bytes.
 type Knobs struct {
-	FileSize int64 `json:"file_size"` // of a journal file
-	Cache    int64 `json:"cache"`     // of bodies in memory; others are read back
+	FileSize int64 `json:"file_size"`     // of a journal file
+	Cache    int64 `json:"cache"`         // of bodies in memory; others are read back
+	Log      int64 `json:"log,omitempty"` // of entries in memory for brokers that lag, per group; who lags further gets a snapshot; 0: the broker's own
 }
 
 // Network is what the links of the run are like without any fault. Each packet

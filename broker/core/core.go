@@ -28,6 +28,12 @@ type Config struct {
 	DataGroups uint32   // groups that new partitions are spread over; 1
 	Plant      plant.ID // bug to be planted; none
 	Salt       uint64   // random, another in each life of a node: what a client must not guess, see package journal
+
+	Node     uint64   // this node's id; 1
+	Cluster  []Member // who a new cluster begins with, this node among them; this node alone. Without effect once the journal has a membership
+	Join     bool     // a node with an empty journal waits to be added to a running cluster (ReqReplace) instead of beginning with Cluster, which says where the others are
+	Tick     int64    // ns between two ticks of raft; 25 ms. No leader is missed after 16 to 32 of them
+	LogBytes int64    // entries kept in memory for followers that lag, per group; 8 MiB. Who lags further gets a snapshot
 }
 
 const (

@@ -27,6 +27,7 @@ const (
 	EvSynced                       // FxSync Token is done, or failed: every earlier FxWrite of that file is durable, or not
 	EvRead                         // FxRead Token is done (Data), or failed
 	EvRequest                      // Request arrived
+	EvTold                         // Data arrived from another node of the cluster, as one FxTell there sent it; it may be lost, late, double or out of order
 	EvStop                         // a graceful stop was asked for: no new connections follow
 )
 
@@ -40,6 +41,13 @@ type Event struct {
 	Failed  bool
 	Text    string
 	Request *Request
+}
+
+// Member is one node of a cluster.
+type Member struct {
+	ID      uint64 // from 1; used once: a node that lost its data comes back under a new one
+	Address string // where other nodes reach it; the driver's to understand
+	Learner bool   // it gets everything and has no vote yet
 }
 
 // EffectKind says which fields of an Effect are set.
@@ -57,6 +65,7 @@ const (
 	FxRemove                        // delete File
 	FxRead                          // read N bytes at Offset of File; answer EvRead
 	FxReply                         // answer Request with Reply
+	FxTell                          // send Data to node Node, which is reached at address Text; it may be dropped, and must be when it would have to wait for long
 	FxLog                           // Text is one line for the operator; Level tells its weight
 	FxExit                          // the process must end now, non-zero, writing and acknowledging nothing more; Text is the reason
 	FxStopped                       // the graceful stop is complete
@@ -85,6 +94,7 @@ type Effect struct {
 	Text    string
 	Request RequestID
 	Reply   *Reply
+	Node    uint64
 }
 
 // Effects collects what one or more Steps want done. Drivers reuse it.
@@ -108,7 +118,14 @@ const (
 	ReqCreateTopic                          // Topic
 	ReqCreateChannel                        // Topic, Channel
 	ReqStats                                // Topic and Channel filter; empty: all
+	ReqRead                                 // Topic, Offset, Count: stored messages up to the commit point, from any node
+	ReqTransfer                             // Group, Node: that node shall lead it. Group 0 is the metadata; AllGroups: every one
+	ReqDrain                                // Node leads nothing any more, and is to be stopped; Undo: it may lead again
+	ReqReplace                              // Node is replaced by NewNode at Address, which was started to join; NewNode 0: Node is removed
 )
+
+// AllGroups as Request.Group means every group.
+const AllGroups = 1<<32 - 1
 
 // Request is a call from outside the NSQ connections.
 type Request struct {
@@ -118,6 +135,13 @@ type Request struct {
 	Channel string
 	Bodies  [][]byte
 	DeferMS int64
+	Offset  uint64 // of the first message wanted
+	Count   int    // messages wanted at most
+	Group   uint32
+	Node    uint64
+	NewNode uint64
+	Address string
+	Undo    bool
 }
 
 // Reply answers a Request.
@@ -125,20 +149,107 @@ type Reply struct {
 	Code  string // empty: done; else an NSQ HTTP error code such as TOPIC_NOT_FOUND
 	Text  string // for people, with a Code
 	Stats *Stats
+	Read  []StoredMessage // in order; messages that every channel has finished are left out
+}
+
+// StoredMessage is one message as it is stored.
+type StoredMessage struct {
+	Offset uint64
+	Log    int64 // log time of its publish, ns
+	Body   []byte
+}
+
+// QuorumState is what a node can say of one group.
+type QuorumState uint8
+
+// The quorum states; the table of their transitions is in quorum.go.
+const (
+	Healthy  QuorumState = iota // a leader, and every voter keeps up
+	Degraded                    // a leader and a majority, but some voter does not keep up
+	ReadOnly                    // no majority: publishes are refused, what is committed can be read
+	Electing                    // no leader known, for less time than it takes to give up on one
+)
+
+// String returns the state's name as /stats and the logs give it.
+func (s QuorumState) String() string {
+	switch s {
+	case Healthy:
+		return "healthy"
+	case Degraded:
+		return "degraded"
+	case ReadOnly:
+		return "read-only"
+	default:
+		return "electing"
+	}
+}
+
+// Role is what a node is in a group.
+type Role uint8
+
+// The roles.
+const (
+	Follower Role = iota
+	Candidate
+	Leader
+	LearnerRole
+)
+
+// String returns the role's name as /stats gives it.
+func (r Role) String() string {
+	switch r {
+	case Candidate:
+		return "candidate"
+	case Leader:
+		return "leader"
+	case LearnerRole:
+		return "learner"
+	default:
+		return "follower"
+	}
+}
+
+// GroupStats is what a node knows of one group.
+type GroupStats struct {
+	Group   uint32 // 0: the metadata
+	Role    Role
+	State   QuorumState
+	Term    uint64
+	Lead    uint64 // node that leads it; 0: none known
+	First   uint64 // index of the first entry in memory
+	Commit  uint64
+	Applied uint64
+	Last    uint64
+	Peers   []PeerStats // only its leader knows
+}
+
+// PeerStats is how far another node has come in a group.
+type PeerStats struct {
+	Node    uint64
+	Match   uint64 // index up to which it has everything on disk
+	Active  bool   // heard of within an election timeout
+	Learner bool
 }
 
 // Stats is one consistent snapshot of the node.
 type Stats struct {
-	Health    string // "OK", or why publishes are refused or soon may be
-	StartWall int64  // ns since the epoch
-	Topics    []TopicStats
-	Producers []ClientStats
+	Health     string // "OK", or why publishes are refused or soon may be
+	StartWall  int64  // ns since the epoch
+	Node       uint64
+	Cluster    []Member     // as the metadata say
+	Draining   []uint64     // nodes that are not to lead
+	Groups     []GroupStats // by group, 0 first
+	Quarantine string       // why this node takes part in nothing and how to replace it; empty: it does
+	Topics     []TopicStats
+	Producers  []ClientStats
 }
 
 // TopicStats counts one topic. Depth is what no channel has taken yet when
 // there is no channel; with channels the backlog is theirs.
 type TopicStats struct {
 	Name         string
+	Group        uint32 // that its partition is in
+	Leads        bool   // this node leads that group: only then InFlight and Deferred of its channels are known
 	Channels     []ChannelStats
 	Depth        int64
 	MessageCount int64 // publishes since the topic was created, over restarts
