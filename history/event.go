@@ -56,7 +56,7 @@ const (
 const (
 	NoteStarted      = "started"      // Src (a workload process) began an incarnation; Try is its number from 1
 	NoteStopped      = "stopped"      // Src ended by itself, in order
-	NoteConnected    = "connected"    // Src has a working connection to Target (an address)
+	NoteConnected    = "connected"    // Src has a working connection to Target (a broker process, or the address of one whose name is not known)
 	NoteDisconnected = "disconnected" // Src lost its connection to Target
 	NoteReady        = "ready"        // Target (a broker process) answers
 	NoteExited       = "exited"       // Target ended without a fault having asked for it; Text says how
@@ -92,7 +92,7 @@ type Event struct {
 	Held     int    `json:"held,omitempty"`     // consume: deliveries on the consumer's connection without an answer when this one came, itself included; no more than its client can prove; 0: not known
 
 	What   string `json:"what,omitempty"`   // name of the phase, fault kind or note
-	Target string `json:"target,omitempty"` // process or address a fault or note is about
+	Target string `json:"target,omitempty"` // process or address a fault or note is about; consume, finish, requeue: the broker the delivery came from
 	Edge   string `json:"edge,omitempty"`   // fault: effective or ended
 	Ref    int    `json:"ref,omitempty"`    // fault: its number in the plan, from 1
 	Text   string `json:"text,omitempty"`   // for people: reason or error

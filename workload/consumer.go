@@ -91,7 +91,7 @@ func (c *Consumer) Step(now int64, e Event, fx *Effects) {
 func (c *Consumer) NextDeadline() (int64, bool) { return c.pen.deadline(), !c.done }
 
 func (c *Consumer) deliver(now int64, d Delivery, fx *Effects) {
-	line := history.Event{Topic: c.cfg.Topic, Channel: c.cfg.Channel, Consumer: c.cfg.Name, Pos: d.Position}
+	line := history.Event{Topic: c.cfg.Topic, Channel: c.cfg.Channel, Consumer: c.cfg.Name, Pos: d.Position, Target: d.Target}
 	m, sum, err := Decode(c.cfg.Topic, "", d.Body)
 	if m.ID != (ID{}) {
 		line.ID = m.ID.String()

@@ -23,6 +23,7 @@ func TestConsumer(t *testing.T) {
 		"foreign":  {Token: 4, Position: "0000100000000009", Attempts: 1, Body: []byte("{}")},
 		"position": {Token: 5, Position: "a, b", Attempts: 1, Body: good},
 		"counted":  {Token: 6, Position: "0000100000000007", Attempts: 2, Body: good, Held: 2},
+		"placed":   {Token: 8, Target: "broker-2", Position: "0000100000000007", Attempts: 1, Body: good},
 		"too-many": {Token: 7, Position: "0000100000000007", Attempts: 2, Body: good, Held: 3, Overrun: true},
 	}
 	for name, c := range map[string]struct {
@@ -69,6 +70,15 @@ func TestConsumer(t *testing.T) {
   history consume producer-1-7 at 0000100000000007 attempts 2
   history finish producer-1-7 at 0000100000000007
   finish 2
+`},
+		"where a delivery came from": {script: `
+1000 start
+  history started try 1
+1001 deliver placed
+  state producer-1-7, 0000100000000007
+  history consume producer-1-7 at 0000100000000007 attempts 1 broker-2
+  history finish producer-1-7 at 0000100000000007 broker-2
+  finish 8
 `},
 		"a first delivery is forgotten, and none while it may be leased": {forget: 1000, script: `
 1000 start

@@ -14,7 +14,7 @@ const (
 	EvFail                              // producer: it refused Try of ID for sure, or nothing of it was sent; Text says why
 	EvUnknown                           // producer: Try of ID may have arrived; Text says why
 	EvDelivery                          // consumer: Delivery was read
-	EvConnected                         // Target, an address, works
+	EvConnected                         // a connection to Target, a broker, works
 	EvDisconnected                      // the connection to Target is lost; Text says why
 	EvDrain                             // no new messages; a producer ends with a sentinel
 	EvStop                              // end in order
@@ -33,9 +33,10 @@ type Event struct {
 // Delivery is a message as a consumer's client read it.
 type Delivery struct {
 	Token    uint64 // chosen by the driver, names the delivery in FxFinish and FxRequeue
+	Target   string // the broker it came from, as EvConnected names it; empty: not known
 	Position string // of the message in the target
 	Attempts int    // deliveries so far, from 1, as the target counts them
-	Held     int    // deliveries without an answer, this one included, as far as the client can prove; 0: it does not count
+	Held     int    // deliveries on its connection without an answer, this one included, as far as the client can prove; 0: it does not count
 	Overrun  bool   // the client proves that they are more than its RDY allows
 	Body     []byte // not kept
 }
