@@ -25,16 +25,12 @@ func orEnd(line string) string {
 	return line
 }
 
-// Bisect runs two plans and finds where they begin to differ: the same plan
-// twice, to find what is not deterministic, or a plan before and after a
-// change. The checkpoints say in which stretch to look; only that one is put
-// into words.
-func Bisect(a, b Options) (Divergence, error) {
-	first, err := checkpoints(a)
+func bisect(a, b Options, source *lots) (Divergence, error) {
+	first, err := checkpoints(a, source)
 	if err != nil {
 		return Divergence{}, err
 	}
-	second, err := checkpoints(b)
+	second, err := checkpoints(b, source)
 	if err != nil {
 		return Divergence{}, err
 	}
@@ -42,11 +38,11 @@ func Bisect(a, b Options) (Divergence, error) {
 		return Divergence{}, nil
 	}
 	same := uint64(sharedPrefix(first.Checkpoints, second.Checkpoints)) * CheckpointEvery
-	inA, err := stretch(a, same)
+	inA, err := stretch(a, same, source)
 	if err != nil {
 		return Divergence{}, err
 	}
-	inB, err := stretch(b, same)
+	inB, err := stretch(b, same, source)
 	if err != nil {
 		return Divergence{}, err
 	}
@@ -58,9 +54,9 @@ func Bisect(a, b Options) (Divergence, error) {
 	return Divergence{}, errors.New("bisect: the runs differ, and did not when they were repeated: each of them is not deterministic")
 }
 
-func checkpoints(o Options) (Result, error) {
+func checkpoints(o Options, source *lots) (Result, error) {
 	o.Sink, o.Log = nil, nil
-	return Run(o)
+	return run(o, source)
 }
 
 // sharedPrefix is how many checkpoints two lists begin with in common. Once
@@ -93,13 +89,13 @@ func (l tracedList) at(i int) traced {
 
 // stretch runs o and writes down the events behind a checkpoint, up to the
 // next.
-func stretch(o Options, from uint64) (tracedList, error) {
+func stretch(o Options, from uint64, source *lots) (tracedList, error) {
 	var list tracedList
 	o.Sink = nil
 	if end := from + CheckpointEvery; o.Until.Steps == 0 || o.Until.Steps > end {
 		o.Until.Steps = end
 	}
-	w, err := newWorld(o)
+	w, err := newWorld(o, source)
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"pestle/broker/core"
 	"pestle/broker/plant"
 	"pestle/sim/disk"
 	"pestle/sim/network"
+	"pestle/sim/random"
 )
 
 const (
@@ -26,10 +28,12 @@ const (
 // it on a real machine.
 type broker struct {
 	*process
-	disk  *disk.Disk
-	plant plant.ID // bug that its program has
+	number uint64 // its node's
+	disk   *disk.Disk
+	plant  plant.ID // bug that its program has
 
 	core  *core.Core
+	draws *random.Stream // of this incarnation's consensus
 	fx    core.Effects
 	conns map[network.ConnID]*link
 	early []network.Notice // connections that wait until clients are served
@@ -64,9 +68,12 @@ type read struct {
 }
 
 func (b *broker) config() core.Config {
-	cfg := core.Config{FileSize: defaultFileSize, CacheBytes: defaultCache}
+	cfg := core.Config{
+		FileSize: defaultFileSize, CacheBytes: defaultCache, Salt: b.noise.Uint64(),
+		Node: b.number, Cluster: b.members(),
+	}
 	if k := b.plan.Target.Knobs; k != nil {
-		cfg.FileSize, cfg.CacheBytes = k.FileSize, k.Cache
+		cfg.FileSize, cfg.CacheBytes, cfg.LogBytes = k.FileSize, k.Cache, k.Log
 	}
 	cfg.Plant = b.plant
 	if b.plan.Target.Durability == "memory" {
@@ -87,6 +94,7 @@ func (b *broker) boot(now int64) {
 	b.conns, b.early, b.ready = map[network.ConnID]*link{}, nil, false
 	b.changes, b.changing, b.stuck, b.reads, b.free = nil, false, false, nil, nil
 	b.stopping = false
+	b.draws = random.New(b.seed, "consensus", b.name, strconv.Itoa(b.lives))
 	b.clock.Restart(now)
 	b.net.Listen(b.host)
 	r := core.NewRecovery(b.config())
@@ -98,7 +106,9 @@ func (b *broker) boot(now int64) {
 			return
 		}
 	}
+	b.lots.stream = b.draws
 	c, err := r.Finish(b.time(now), &b.fx)
+	b.lots.stream = nil
 	if err != nil {
 		b.refuse(now, err)
 		return
@@ -133,7 +143,9 @@ func (b *broker) step(now int64, ev core.Event) {
 		return // it ended in the same moment
 	}
 	b.traceEvent(now, b.process, &ev)
+	b.lots.stream = b.draws
 	b.core.Step(b.time(now), ev, &b.fx)
+	b.lots.stream = nil
 	b.carryOut(now)
 }
 
@@ -144,6 +156,8 @@ func (b *broker) handle(now int64, in *input) {
 	switch in.event.Kind {
 	case evNotice:
 		b.noticed(now, &in.notice)
+	case evTold:
+		b.step(now, core.Event{Kind: core.EvTold, Data: in.told})
 	case evTimer:
 		if due, ok := b.core.NextDeadline(); ok && due <= b.clock.Mono(now) {
 			b.step(now, core.Event{Kind: core.EvTimer})
@@ -178,6 +192,8 @@ func (b *broker) carryOut(now int64) {
 			b.changes = append(b.changes, *e)
 		case core.FxRead:
 			b.startRead(now, *e)
+		case core.FxTell:
+			b.tell(now, e)
 		case core.FxReply:
 			b.replied(now, b.process, e.Request, e.Reply)
 		case core.FxLog:

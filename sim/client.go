@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"pestle/history"
 	"pestle/sim/network"
 	"pestle/workload"
@@ -179,6 +181,16 @@ func (c *client) terminate(now int64) {
 		return
 	}
 	c.wire.stop(now)
+}
+
+// shuffledBrokers lists the brokers in an order of this incarnation.
+func (c *client) shuffledBrokers() []*broker {
+	list := slices.Clone(c.brokers)
+	for i := len(list) - 1; i > 0; i-- {
+		j := c.noise.Below(int64(i) + 1)
+		list[i], list[j] = list[j], list[i]
+	}
+	return list
 }
 
 func (c *client) gone(int64, bool) { c.machine, c.wire = nil, nil }

@@ -7,6 +7,7 @@ import (
 	"pestle/broker/core"
 	"pestle/faults"
 	"pestle/scenarios"
+	"pestle/sim/chance"
 	"pestle/sim/disk"
 	"pestle/sim/network"
 )
@@ -30,7 +31,13 @@ func small(t *testing.T) scenarios.Plan {
 // booted is a world after its boot.
 func booted(t *testing.T, p scenarios.Plan) *world {
 	t.Helper()
-	w, err := newWorld(Options{Plan: p})
+	var source lots
+	done, err := chance.Lend(&source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(done)
+	w, err := newWorld(Options{Plan: p}, &source)
 	if err != nil {
 		t.Fatal(err)
 	}

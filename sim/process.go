@@ -43,11 +43,12 @@ type process struct {
 	timer    uint64 // number of the last one set: earlier ones are void
 }
 
-// input is one thing that happens to a process: an event of its own, or a
-// notice of the network.
+// input is one thing that happens to a process: an event of its own, a notice
+// of the network, or what another broker tells it.
 type input struct {
 	event  schedule.Event
 	notice network.Notice // when event.Kind is evNotice
+	told   []byte         // when event.Kind is evTold
 }
 
 // node is what runs in a process.
@@ -62,6 +63,7 @@ type node interface {
 // The kinds of a process's events; what A means stands behind.
 const (
 	evNotice uint8 = iota // not in the queue: a notice of the network
+	evTold                // not in the queue: a datagram of another broker
 	evBoot
 	evTimer     // number of the timer
 	evTerminate //

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 
 	"pestle/broker/nsq"
 	"pestle/sim/network"
@@ -10,10 +11,13 @@ import (
 
 // producerWire publishes over one connection at a time, as package
 // workload/client does with go-nsq: it connects when there is something to
-// send, and a send is answered exactly once.
+// send, and a send is answered exactly once. Of several brokers it goes to the
+// next one when one fails it.
 type producerWire struct {
 	*client
-	topic string
+	topic  string
+	round  []*broker // in the order in which they are tried, again and again
+	broker int       // of round: the one that is connected to, or will be
 
 	session
 	nsq       *nsq.Client
@@ -60,7 +64,9 @@ func newProducer(w *world, p *process, name string) (*client, error) {
 			c.replay(c.queue.Now(), lacking)
 			return workload.NewProducer(config, workload.Resume{Incarnation: c.lives, Highest: state.Highest})
 		},
-		connect: func(c *client) wire { return &producerWire{client: c, topic: config.Topic} },
+		connect: func(c *client) wire {
+			return &producerWire{client: c, topic: config.Topic, round: c.shuffledBrokers()}
+		},
 	}, nil
 }
 
@@ -79,7 +85,7 @@ func (w *producerWire) carry(now int64, e *workload.Effect) {
 		w.answer(now, s, workload.EvFail, "not sent: "+w.lastError)
 	default:
 		w.sends = append(w.sends, s)
-		w.session = session{conn: w.net.Dial(now, w.host, w.brokers[0].host), dialled: now, stalled: never}
+		w.session = session{conn: w.net.Dial(now, w.host, w.round[w.broker].host), dialled: now, stalled: never}
 	}
 }
 
@@ -143,6 +149,10 @@ func (w *producerWire) read(now int64) {
 				return
 			}
 			w.resolve(now, notice.Ticket, workload.NSQOutcome(frame), frame)
+			if len(w.round) > 1 && leaderless(frame) {
+				w.lost(now, frame)
+				return
+			}
 		case nsq.NoticeBroken:
 			w.lost(now, notice.Text)
 			return
@@ -155,7 +165,7 @@ func (w *producerWire) read(now int64) {
 
 func (w *producerWire) identified(now int64) {
 	w.ready = true
-	w.report(now, workload.Event{Kind: workload.EvConnected, Target: w.brokers[0].address()})
+	w.report(now, workload.Event{Kind: workload.EvConnected, Target: w.round[w.broker].name})
 	for i := range w.sends {
 		w.publish(now, &w.sends[i])
 	}
@@ -173,22 +183,31 @@ func (w *producerWire) resolve(now int64, ticket uint64, kind workload.EventKind
 	}
 }
 
-// lost ends the connection. What was handed to it may have arrived; what was
-// not fails.
+// leaderless reports whether a refusal is that of a broker which has no majority
+// behind it: another one may.
+func leaderless(frame string) bool {
+	_, reason, _ := strings.Cut(frame, " ")
+	return strings.HasPrefix(reason, "READ_ONLY_DEGRADED") || strings.HasPrefix(reason, "QUORUM_LOST")
+}
+
+// lost ends the connection, and the next broker has its turn. What was handed
+// to it may have arrived; what was not fails.
 func (w *producerWire) lost(now int64, reason string) {
 	w.net.Close(now, w.conn, network.Dialer)
 	was := w.ready
 	w.session, w.nsq, w.ready = session{}, nil, false
+	from := w.round[w.broker].name
+	w.broker = (w.broker + 1) % len(w.round)
 	sends := w.sends
 	w.sends = nil
 	if was {
-		w.report(now, workload.Event{Kind: workload.EvDisconnected, Target: w.brokers[0].address(), Text: reason})
+		w.report(now, workload.Event{Kind: workload.EvDisconnected, Target: from, Text: reason})
 		for _, s := range sends {
 			w.answer(now, s, workload.EvUnknown, "not connected")
 		}
 		return
 	}
-	w.lastError = "connect to " + w.brokers[0].address() + ": " + reason
+	w.lastError = "connect to " + from + ": " + reason
 	w.notBefore = now + reconnectDelay
 	for _, s := range sends {
 		w.answer(now, s, workload.EvFail, "not sent: "+w.lastError)
@@ -214,8 +233,11 @@ func (w *producerWire) expire(now int64) {
 		}
 	}
 	w.sends = kept
-	if w.session.due() <= now {
+	switch {
+	case w.session.due() <= now:
 		w.lost(now, w.reason(now))
+	case len(w.round) > 1 && w.ready && len(over) > 0:
+		w.lost(now, "publish: i/o timeout")
 	}
 	for _, s := range over {
 		if s.ticket != 0 {

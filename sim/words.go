@@ -72,7 +72,7 @@ func (w *world) traceEvent(now int64, p *process, ev *core.Event) {
 }
 
 func (w *world) traceEffect(now int64, p *process, e *core.Effect) {
-	w.trace.words(traceCoreEffect|uint64(p.host)<<8|uint64(e.Kind)<<40, uint64(now), uint64(e.Conn), e.Token,
+	w.trace.words(traceCoreEffect|uint64(p.host)<<8|uint64(e.Kind)<<40|e.Node<<48, uint64(now), uint64(e.Conn), e.Token,
 		e.File<<48^uint64(e.Offset)<<20^uint64(e.N))
 	if len(e.Data) > 0 {
 		w.trace.bytes(e.Data)
@@ -164,6 +164,8 @@ func eventWords(ev *core.Event) string {
 		return fmt.Sprintf("read token %d %s%s", ev.Token, dataWords(ev.Data), end)
 	case core.EvRequest:
 		return fmt.Sprintf("request %d", ev.Request.ID)
+	case core.EvTold:
+		return "told " + dataWords(ev.Data)
 	case core.EvStop:
 		return "stop"
 	}
@@ -188,6 +190,8 @@ func effectWord(k core.EffectKind) string {
 		return "read"
 	case core.FxReply:
 		return "reply"
+	case core.FxTell:
+		return "tell"
 	case core.FxLog:
 		return "log"
 	case core.FxExit:
@@ -215,6 +219,8 @@ func coreEffectWords(e *core.Effect) string {
 		return fmt.Sprintf("remove file %d", e.File)
 	case core.FxRead:
 		return fmt.Sprintf("read file %d at %d, %d bytes, token %d", e.File, e.Offset, e.N, e.Token)
+	case core.FxTell:
+		return fmt.Sprintf("tell %s %s", e.Text, dataWords(e.Data))
 	case core.FxReply:
 		return fmt.Sprintf("reply to request %d %s", e.Request, e.Reply.Code)
 	}

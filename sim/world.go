@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strconv"
 
 	"pestle/broker/core"
 	"pestle/broker/plant"
@@ -15,10 +16,11 @@ import (
 	"pestle/sim/schedule"
 )
 
-// Actors of the queue: the network, the conductor, and then the processes by
-// host.
+// Actors of the queue: the network's streams and its datagrams, the conductor,
+// and then the processes by host.
 const (
 	networkActor schedule.Actor = iota
+	datagramActor
 	conductorActor
 	firstProcess
 )
@@ -38,6 +40,8 @@ type world struct {
 
 	queue     *schedule.Queue
 	net       *network.Network
+	datagrams *network.Datagrams // between brokers
+	lots      *lots
 	trace     trace
 	record    *recorder
 	steps     uint64
@@ -51,10 +55,8 @@ type world struct {
 	stopped bool                   // Until was reached
 }
 
-// Run carries out a plan. An error is a failure of the harness, never of the
-// system under test; the result then tells what happened until it.
-func Run(o Options) (Result, error) {
-	w, err := newWorld(o)
+func run(o Options, source *lots) (Result, error) {
+	w, err := newWorld(o, source)
 	if err != nil {
 		return Result{}, err
 	}
@@ -66,13 +68,13 @@ func Run(o Options) (Result, error) {
 	return w.result(), w.failed
 }
 
-func newWorld(o Options) (*world, error) {
+func newWorld(o Options, source *lots) (*world, error) {
 	if o.Plan.Target.Kind != "pestle" {
 		return nil, fmt.Errorf("the simulated world runs Pestle's own broker, not a target of kind %q: use another world", o.Plan.Target.Kind)
 	}
 	w := &world{
 		plan: o.Plan, seed: random.Mix(o.Plan.Seed ^ random.Mix(o.Noise)), until: o.Until, log: o.Log,
-		trace: newTrace(),
+		lots: source, trace: newTrace(),
 	}
 	if w.until.Time == 0 {
 		w.until.Time = never
@@ -82,12 +84,15 @@ func newWorld(o Options) (*world, error) {
 	}
 	w.queue = schedule.New(random.Mix(w.seed ^ 1))
 	w.net = network.New(w.queue, networkActor, w.seed, w.networkProfile())
+	w.datagrams = network.NewDatagrams(w.net, datagramActor, w.datagramProfile())
 	names := []string{harnessName}
 	bug, err := plant.Find(o.Plan.Target.Plant)
 	if err != nil {
 		return nil, fmt.Errorf("target.plant: %w", err)
 	}
-	w.addBroker("broker-1", bug)
+	for number := range max(1, w.plan.Target.Nodes) {
+		w.addBroker(uint64(number)+1, bug)
+	}
 	for _, c := range w.plan.Workload.Consumers {
 		names = append(names, c.Name)
 		if err := w.addClient(c.Name, faults.Consumer, len(names)-1, newConsumer); err != nil {
@@ -113,8 +118,10 @@ func (w *world) add(name string, role faults.Role, stream int) *process {
 	return p
 }
 
-func (w *world) addBroker(name string, bug plant.ID) {
-	b := &broker{process: w.add(name, faults.Broker, 0), plant: bug}
+// addBroker adds the broker whose node has a number.
+func (w *world) addBroker(number uint64, bug plant.ID) {
+	name := "broker-" + strconv.FormatUint(number, 10)
+	b := &broker{process: w.add(name, faults.Broker, 0), number: number, plant: bug}
 	b.disk = disk.New(random.New(w.seed, "disk", name), disk.Typical())
 	if w.plan.Target.Disk == scenarios.DiskLying {
 		b.disk.Inject(disk.Fault{Kind: disk.Lying})
@@ -132,8 +139,6 @@ func (w *world) addClient(name string, role faults.Role, stream int, build func(
 	p.node = c
 	return nil
 }
-
-func (p *process) address() string { return p.name + ":4150" }
 
 func (w *world) process(name string) *process {
 	for _, p := range w.processes {
@@ -166,6 +171,22 @@ func (w *world) networkProfile() network.Profile {
 		p.AsymmetryPermille, p.MaxAsymmetry = n.Asymmetry, n.SlowerBy
 	}
 	return p
+}
+
+// datagramProfile is how unreliable what brokers tell each other is without
+// any fault: not at all in most runs.
+func (w *world) datagramProfile() network.DatagramProfile {
+	r := random.New(w.seed, "datagrams")
+	sometimes := func(most int64) int64 {
+		if r.Permille(500) {
+			return 0
+		}
+		return r.Between(0, most)
+	}
+	return network.DatagramProfile{
+		LossPermille: sometimes(10), DuplicatePermille: sometimes(10),
+		ReorderPermille: sometimes(20), MaxReorder: r.Between(millisecond, 50*millisecond),
+	}
 }
 
 // fail ends the run with the first failure of the harness.
@@ -209,6 +230,8 @@ func (w *world) dispatch(ev schedule.Event) {
 	switch ev.To {
 	case networkActor:
 		w.notify(ev.At, w.net.Step(ev.At, ev))
+	case datagramActor:
+		w.arrived(ev)
 	case conductorActor:
 		w.happened(ev.At, ev)
 	default:

@@ -186,7 +186,7 @@ func TestPowerLossIsSilent(t *testing.T) {
 		t.Error("no send of the producer became unknown by its deadline")
 	}
 	for _, who := range []string{"producer-1", "consumer-ordered-1"} {
-		if !slices.Contains(seen, who+" event disconnected from broker-1:4150: read: i/o timeout") {
+		if !slices.Contains(seen, who+" event disconnected from broker-1: read: i/o timeout") {
 			t.Errorf("%s did not notice by the silence: %q", who, seen)
 		}
 	}

@@ -27,7 +27,7 @@ var Pestle = Rings{
 	{Path: "pestle/faults"},
 	{Path: "pestle/history"},
 	{Path: "pestle/scenarios", Drivers: []string{"load.go"}},
-	{Path: "pestle/sim"},
+	{Path: "pestle/sim", Drivers: []string{"run.go"}}, // lends a run the chance of the process, see pestle/sim/chance
 	{Path: "pestle/sim/clock"},
 	{Path: "pestle/sim/disk"},
 	{Path: "pestle/sim/network"},

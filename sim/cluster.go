@@ -1,0 +1,40 @@
+package sim
+
+import (
+	"fmt"
+
+	"pestle/broker/core"
+	"pestle/sim/network"
+	"pestle/sim/schedule"
+)
+
+// members are who the cluster begins with. A broker is reached by its name.
+func (w *world) members() []core.Member {
+	list := make([]core.Member, max(1, w.plan.Target.Nodes))
+	for i := range list {
+		b := w.brokers[i]
+		list[i] = core.Member{ID: b.number, Address: b.name}
+	}
+	return list
+}
+
+// tell sends another broker what the core has for it.
+func (b *broker) tell(now int64, e *core.Effect) {
+	to := b.process.world.process(e.Text)
+	if to == nil {
+		b.fail(fmt.Errorf("%s tells node %d something at %q, which is no process of this run", b.name, e.Node, e.Text))
+		return
+	}
+	b.datagrams.Send(now, network.Packet{From: b.host, To: to.host, Data: e.Data})
+}
+
+// arrived hands a datagram to its broker. One that does not run gets nothing;
+// one that is paused gets it later: its kernel has it.
+func (w *world) arrived(ev schedule.Event) {
+	packet, ok := w.datagrams.Step(ev)
+	if !ok {
+		return
+	}
+	w.input = input{event: schedule.Event{Kind: evTold}, told: packet.Data}
+	w.processes[packet.To].deliver(ev.At, &w.input)
+}
