@@ -5,10 +5,14 @@ import (
 	"os"
 )
 
-// The ports of broker 1 on the run's own loopback address, NSQ's usual ones.
+// The ports of broker 1 on the run's own loopback address: NSQ's usual ones,
+// and one for the other brokers. Those of broker 2 are portStep further, and so
+// on. They are below the range that outgoing connections take theirs from.
 const (
 	tcpPort  = 4150
 	httpPort = 4151
+	peerPort = 4152
+	portStep = 10
 )
 
 // loopback returns the address of the run led by the process pid. The first
@@ -18,8 +22,16 @@ func loopback(pid int) string {
 	return fmt.Sprintf("127.%d.%d.%d", 64+pid>>16&63, pid>>8&255, pid&255)
 }
 
-// endpoints returns the TCP and HTTP address of the run's broker.
-func endpoints() (tcp, http string) {
-	host := loopback(os.Getpid())
-	return fmt.Sprintf("%s:%d", host, tcpPort), fmt.Sprintf("%s:%d", host, httpPort)
+// endpoints are the addresses, host:port, of one broker. They are known before
+// it starts and stay the same when it is started again.
+type endpoints struct {
+	tcp, http string
+	peer      string // where the other brokers reach it; "" when there are none
+}
+
+// endpointsOf returns the addresses of the run's broker n, from 1.
+func endpointsOf(n int) endpoints {
+	host, step := loopback(os.Getpid()), (n-1)*portStep
+	at := func(port int) string { return fmt.Sprintf("%s:%d", host, port+step) }
+	return endpoints{tcp: at(tcpPort), http: at(httpPort), peer: at(peerPort)}
 }

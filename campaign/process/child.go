@@ -26,6 +26,7 @@ const (
 type child struct {
 	name string
 	role role
+	node *node    // roleBroker: which one it is
 	args []string // program and arguments
 	dir  string   // run directory: logs go to logs/<name>.log
 

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"syscall"
 	"time"
 
 	"pestle/faults"
 	"pestle/history"
-	"pestle/scenarios"
 )
 
 // boot starts the target, makes its topic and channels, and starts the
@@ -18,29 +18,20 @@ func (w *World) boot(ctx context.Context) error {
 	if err := w.enter(history.PhaseBoot); err != nil {
 		return err
 	}
-	if broker := w.child(brokerName); broker != nil {
-		if err := w.start(broker); err != nil {
-			return err
-		}
-		if err := w.wait(ctx, bootWithin, brokerName+" is not ready", func() bool { return broker.ready }); err != nil {
-			return err
-		}
-	} else if !w.target.ready(ctx) {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("the target does not answer on http://%s/ping; start it, or correct target.http", w.target.http)
+	if err := w.bootBrokers(ctx); err != nil {
+		return err
 	}
-	w.version = w.target.version(ctx)
-	if err := w.target.createTopic(ctx, w.Plan.Workload.Topic); err != nil {
-		return fmt.Errorf("make topic %s: %w", w.Plan.Workload.Topic, err)
+	topic := w.Plan.Workload.Topic
+	if err := w.insist(ctx, "make topic "+topic, func(n *node) error { return n.createTopic(ctx, topic) }); err != nil {
+		return err
 	}
 	if !w.Plan.Workload.ConsumeAfterChaos {
 		// Every channel exists before the first message. With late consumers
 		// the topic keeps its messages to itself, for the first channel made.
 		for _, c := range w.Plan.Workload.Consumers {
-			if err := w.target.createChannel(ctx, w.Plan.Workload.Topic, c.Channel); err != nil {
-				return fmt.Errorf("make channel %s of topic %s: %w", c.Channel, w.Plan.Workload.Topic, err)
+			what := fmt.Sprintf("make channel %s of topic %s", c.Channel, topic)
+			if err := w.insist(ctx, what, func(n *node) error { return n.createChannel(ctx, topic, c.Channel) }); err != nil {
+				return err
 			}
 		}
 		if err := w.startAll(ctx, roleConsumer); err != nil {
@@ -48,6 +39,46 @@ func (w *World) boot(ctx context.Context) error {
 		}
 	}
 	return w.startAll(ctx, roleProducer)
+}
+
+// bootBrokers starts the brokers, or finds the one that runs already.
+func (w *World) bootBrokers(ctx context.Context) error {
+	if n := w.nodes[0]; n.external() && !n.ready(ctx) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("the target does not answer on http://%s/ping; start it, or correct target.http", n.http)
+	}
+	if err := w.startAll(ctx, roleBroker); err != nil {
+		return err
+	}
+	w.version = w.nodes[0].version(ctx)
+	return nil
+}
+
+// insist makes a call to one broker after another until one of them has done
+// it: a cluster that is electing refuses what it does a moment later. What is
+// wrong with the call itself no broker does.
+func (w *World) insist(ctx context.Context, what string, call func(*node) error) error {
+	var last error
+	err := w.wait(ctx, bootWithin, "", func() bool {
+		for _, n := range w.running() {
+			last = call(n)
+			var refused *statusError
+			if last == nil || errors.As(last, &refused) && refused.code < http.StatusInternalServerError {
+				return true
+			}
+		}
+		return false
+	})
+	var slow *late
+	if errors.As(err, &slow) {
+		err = nil // the last refusal says more
+	}
+	if err = errors.Join(err, last); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
 // startAll starts every process of a role and waits until they have begun.
@@ -59,7 +90,11 @@ func (w *World) startAll(ctx context.Context, role role) error {
 			}
 		}
 	}
-	return w.wait(ctx, bootWithin, "the workload does not begin", func() bool {
+	what := "the workload does not begin"
+	if role == roleBroker {
+		what = "the brokers are not ready"
+	}
+	return w.wait(ctx, bootWithin, what, func() bool {
 		for _, c := range w.children {
 			if c.role == role && !c.ready {
 				return false
@@ -178,40 +213,6 @@ func (w *World) drain(ctx context.Context) error {
 	return err
 }
 
-// empty waits until each channel has delivered every sentinel and the
-// target's own statistics show nothing left, twice in a row, and notes it.
-func (w *World) empty(ctx context.Context, bound time.Duration) error {
-	s := w.sentinels
-	topic := w.Plan.Workload.Topic
-	seen := map[string]int{}
-	noted := map[string]bool{}
-	var next time.Time
-	var failed error
-	err := w.wait(ctx, bound, "", func() bool {
-		if time.Now().Before(next) {
-			return false
-		}
-		next = time.Now().Add(statsEvery)
-		left, err := w.target.backlog(ctx, topic)
-		if err != nil {
-			return false // a target that does not answer has not drained
-		}
-		for _, channel := range s.channels {
-			n, known := left[channel]
-			if !known || n != 0 || !s.delivered(channel) {
-				seen[channel] = 0
-				continue
-			}
-			if seen[channel]++; seen[channel] >= 2 && !noted[channel] {
-				noted[channel] = true
-				failed = errors.Join(failed, w.note(history.Event{Ev: history.Note, What: history.NoteDrained, Topic: topic, Channel: channel}))
-			}
-		}
-		return failed != nil || len(noted) == len(s.channels)
-	})
-	return errors.Join(failed, err)
-}
-
 // verify ends the workload and the target in order and waits until the last
 // line is read.
 func (w *World) verify(ctx context.Context) error {
@@ -243,43 +244,4 @@ func (w *World) end(ctx context.Context, which func(*child) bool) error {
 		}
 		return true
 	})
-}
-
-// sentinels follows the producers' last messages through the raw streams.
-type sentinels struct {
-	channels  []string
-	producers int
-	ids       map[string]bool
-	consumed  map[string]map[string]bool // channel → id
-}
-
-func newSentinels(load scenarios.Workload) *sentinels {
-	s := &sentinels{producers: len(load.Producers), ids: map[string]bool{}, consumed: map[string]map[string]bool{}}
-	for _, c := range load.Consumers {
-		if s.consumed[c.Channel] == nil {
-			s.consumed[c.Channel] = map[string]bool{}
-			s.channels = append(s.channels, c.Channel)
-		}
-	}
-	return s
-}
-
-func (s *sentinels) observe(e history.Event) {
-	switch {
-	case e.Ev == history.Note && e.What == history.NoteSentinel:
-		s.ids[e.ID] = true
-	case e.Ev == history.Consume && s.consumed[e.Channel] != nil:
-		s.consumed[e.Channel][e.ID] = true
-	}
-}
-
-func (s *sentinels) sent() bool { return len(s.ids) >= s.producers }
-
-func (s *sentinels) delivered(channel string) bool {
-	for id := range s.ids {
-		if !s.consumed[channel][id] {
-			return false
-		}
-	}
-	return true
 }

@@ -63,7 +63,7 @@ type Outcome struct {
 // World runs one plan once.
 type World struct {
 	Options
-	target   *target
+	nodes    []*node // brokers of the system under test
 	nursery  *nursery
 	children []*child
 	inbox    *inbox
@@ -133,18 +133,23 @@ func (w *World) Run(ctx context.Context) (outcome Outcome, err error) {
 
 // prepare makes everything but processes.
 func (w *World) prepare() error {
-	target, err := newTarget(w.Plan.Target, w.Program, dataDir(w.Dir))
-	if err != nil {
+	var err error
+	if w.nodes, err = newNodes(w.Plan.Target, w.Program, w.Dir); err != nil {
 		return err
 	}
-	w.target = target
 	for _, sub := range []string{"history", "logs", "state"} {
 		if err := os.MkdirAll(filepath.Join(w.Dir, sub), 0o755); err != nil {
 			return fmt.Errorf("make the run directory: %w", err)
 		}
 	}
-	if !target.external() {
-		w.children = append(w.children, &child{name: brokerName, role: roleBroker, args: target.args, dir: w.Dir})
+	for _, n := range w.nodes {
+		if n.external() {
+			continue
+		}
+		if err := n.makeData(); err != nil {
+			return err
+		}
+		w.children = append(w.children, &child{name: n.name, role: roleBroker, node: n, args: n.args, dir: w.Dir})
 	}
 	for _, c := range w.Plan.Workload.Consumers {
 		w.children = append(w.children, w.workload(roleConsumer, "consumer", c.Name))
@@ -180,11 +185,14 @@ func Streams(plan scenarios.Plan) []string {
 }
 
 func (w *World) workload(role role, verb, name string) *child {
-	return &child{name: name, role: role, dir: w.Dir, args: []string{
+	args := []string{
 		w.Program, "workload", verb,
-		"--plan", filepath.Join(w.Dir, PlanName), "--dir", w.Dir,
-		"--name", name, "--nsqd-tcp-address", w.target.tcp,
-	}}
+		"--plan", filepath.Join(w.Dir, PlanName), "--dir", w.Dir, "--name", name,
+	}
+	for _, n := range w.nodes {
+		args = append(args, "--nsqd-tcp-address", n.tcp)
+	}
+	return &child{name: name, role: role, dir: w.Dir, args: args}
 }
 
 func (w *World) child(name string) *child {
@@ -194,6 +202,18 @@ func (w *World) child(name string) *child {
 		}
 	}
 	return nil
+}
+
+// running returns the brokers that can be asked: those that run, or need not
+// be started.
+func (w *World) running() []*node {
+	var list []*node
+	for _, n := range w.nodes {
+		if c := w.child(n.name); c == nil || c.running() {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // note writes a history line of the harness.
@@ -232,10 +252,10 @@ func (w *World) start(c *child) error {
 func (w *World) probe(c *child, life int) {
 	ctx, cancel := context.WithTimeout(context.Background(), bootWithin)
 	defer cancel()
-	for !w.target.ready(ctx) {
+	for !c.node.ready(ctx) {
 		select {
 		case <-ctx.Done():
-			w.probes <- probed{c, life, fmt.Errorf("%s does not answer on http://%s/ping within %v", c.name, w.target.http, bootWithin)}
+			w.probes <- probed{c, life, fmt.Errorf("%s does not answer on http://%s/ping within %v", c.name, c.node.http, bootWithin)}
 			return
 		case <-time.After(probeEvery):
 		}

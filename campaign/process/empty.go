@@ -1,0 +1,104 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"pestle/history"
+	"pestle/scenarios"
+)
+
+// empty waits until each channel has delivered every sentinel and the
+// target's own statistics show nothing left, twice in a row, and notes it.
+func (w *World) empty(ctx context.Context, bound time.Duration) error {
+	proof := emptiness{seen: map[string]int{}}
+	var next time.Time
+	var coming <-chan survey
+	var failed error
+	err := w.wait(ctx, bound, "", func() bool {
+		if coming == nil && time.Now().After(next) {
+			coming, next = w.ask(), time.Now().Add(statsEvery)
+		}
+		select {
+		case said := <-coming:
+			coming = nil
+			for _, channel := range proof.look(said, w.sentinels) {
+				failed = errors.Join(failed, w.note(history.Event{Ev: history.Note, What: history.NoteDrained, Topic: said.topic, Channel: channel}))
+			}
+		default:
+		}
+		return failed != nil || proof.proven == len(w.sentinels.channels)
+	})
+	return errors.Join(failed, err)
+}
+
+// enough is how many surveys in a row prove a channel empty.
+const enough = 2
+
+// emptiness follows the surveys of a drain.
+type emptiness struct {
+	seen   map[string]int // by channel: surveys in a row that showed nothing left
+	proven int            // channels
+}
+
+// look takes the next survey and returns the channels that it proves empty.
+// Only the broker that leads knows what is in flight; a survey without one
+// says nothing.
+func (p *emptiness) look(s survey, sent *sentinels) (proven []string) {
+	lead, known := s.leader()
+	left := lead.backlog(s.topic)
+	for _, channel := range sent.channels {
+		n, told := left[channel]
+		switch {
+		case p.seen[channel] >= enough:
+		case !known || !told || n != 0 || !sent.delivered(channel):
+			p.seen[channel] = 0
+		default:
+			if p.seen[channel]++; p.seen[channel] == enough {
+				p.proven++
+				proven = append(proven, channel)
+			}
+		}
+	}
+	return proven
+}
+
+// sentinels follows the producers' last messages through the raw streams.
+type sentinels struct {
+	channels  []string
+	producers int
+	ids       map[string]bool
+	consumed  map[string]map[string]bool // channel → id
+}
+
+func newSentinels(load scenarios.Workload) *sentinels {
+	s := &sentinels{producers: len(load.Producers), ids: map[string]bool{}, consumed: map[string]map[string]bool{}}
+	for _, c := range load.Consumers {
+		if s.consumed[c.Channel] == nil {
+			s.consumed[c.Channel] = map[string]bool{}
+			s.channels = append(s.channels, c.Channel)
+		}
+	}
+	return s
+}
+
+func (s *sentinels) observe(e history.Event) {
+	switch {
+	case e.Ev == history.Note && e.What == history.NoteSentinel:
+		s.ids[e.ID] = true
+	case e.Ev == history.Consume && s.consumed[e.Channel] != nil:
+		s.consumed[e.Channel][e.ID] = true
+	}
+}
+
+func (s *sentinels) sent() bool { return len(s.ids) >= s.producers }
+
+func (s *sentinels) delivered(channel string) bool {
+	for id := range s.ids {
+		if !s.consumed[channel][id] {
+			return false
+		}
+	}
+	return true
+}
