@@ -31,6 +31,7 @@ type broker struct {
 	number uint64 // its node's
 	disk   *disk.Disk
 	plant  plant.ID // bug that its program has
+	harmed bool     // its disk has been under a fault of the medium
 
 	core  *core.Core
 	draws *random.Stream // of this incarnation's consensus
@@ -195,7 +196,7 @@ func (b *broker) carryOut(now int64) {
 		case core.FxTell:
 			b.tell(now, e)
 		case core.FxReply:
-			b.replied(now, b.process, e.Request, e.Reply)
+			b.replied(now, e.Request, e.Reply)
 		case core.FxLog:
 			b.note(now, e.Text)
 		case core.FxExit:

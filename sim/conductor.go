@@ -20,7 +20,6 @@ const (
 	tickEvery  = 200 * millisecond // harness watermark in the history
 	statsEvery = 50 * millisecond  // how often the drain asks for the backlog
 	probeEvery = 10 * millisecond  // how often a starting broker is asked whether it answers
-	giveUpCall = second            // a request that has no answer yet will have none
 	maxRestart = 500 * millisecond // a supervisor starts a process again that ended by itself …
 	minRestart = 100 * millisecond // … after so long
 )
@@ -146,15 +145,16 @@ func (w *world) exited(now int64, p *process, why string) {
 }
 
 // refusal is a broker that does not start with the journal it has. On a medium
-// that loses what it has confirmed that is what it must do; else a bug of the
-// broker has cost its data, and the run cannot go on.
+// that lost what it had confirmed that is what it must do, and the run goes on
+// without it; else a bug of the broker has cost its data, and the run cannot go
+// on.
 func (w *world) refusal(now int64, p *process, err error) {
-	if !w.unsafeMedium() {
+	if !w.mayHaveLost(p) {
 		w.fail(fmt.Errorf("%s refuses to start: %w", p.name, err))
 		return
 	}
 	w.note(history.Event{Ev: history.Note, What: history.NoteExited, Target: p.name, Text: "refuses to start: " + err.Error()})
-	p.refused = true
+	p.out = true
 	p.end(now, false)
 	w.restarted(now, p) // it never will be: no fault holds it any longer
 }
@@ -178,23 +178,6 @@ func (w *world) boot() {
 	w.startAll(faults.Producer)
 }
 
-// call asks a broker and waits for the answer, which must be a good one.
-func (w *world) call(r core.Request) {
-	if w.over() {
-		return
-	}
-	id := w.ask(w.now(), w.brokers[0].process, r)
-	if !w.run(w.now()+giveUpCall, func() bool { return w.requests[id].reply != nil }) {
-		if !w.over() {
-			w.fail(fmt.Errorf("%s does not answer the harness within %d ms", w.brokers[0].name, giveUpCall/millisecond))
-		}
-		return
-	}
-	if reply := w.requests[id].reply; reply.Code != "" {
-		w.fail(fmt.Errorf("%s refuses to make topic %s and channel %q: %s %s", w.brokers[0].name, r.Topic, r.Channel, reply.Code, reply.Text))
-	}
-}
-
 // must waits; that the bound passes first is a failure of the harness.
 func (w *world) must(within int64, what string, done func() bool) {
 	if !w.run(w.now()+within, done) && !w.over() {
@@ -204,7 +187,7 @@ func (w *world) must(within int64, what string, done func() bool) {
 
 func (w *world) allReady(role faults.Role) bool {
 	for _, p := range w.processes {
-		if p.role == role && !p.ready && !p.refused {
+		if p.role == role && !p.ready && !p.out {
 			return false
 		}
 	}
@@ -270,100 +253,6 @@ func (w *world) healed() {
 	w.must(healWithin, "the last faults do not heal", func() bool {
 		return len(w.actions) == 0 && w.allReady(faults.Broker)
 	})
-}
-
-// drain stops the producers, each after one last message that was acked, and
-// waits until every channel has delivered it and holds nothing more.
-func (w *world) drain() {
-	w.enter(history.PhaseDrain)
-	if w.plan.Workload.ConsumeAfterChaos {
-		w.startAll(faults.Consumer)
-	}
-	w.sentinels = newSentinels(w.plan.Workload)
-	bound := w.now() + w.plan.Phases.DrainWithin
-	for _, p := range w.processes {
-		if p.role == faults.Producer {
-			p.post(w.now()+w.harness.Between(minCallLatency, maxCallLatency), evDrain, 0)
-		}
-	}
-	if w.run(bound, w.sentinels.sent) {
-		w.empty(bound)
-	}
-}
-
-// empty asks for the backlog until each channel has delivered every sentinel
-// and holds nothing, twice in a row, and notes that. The checker sees when it
-// was not proven.
-func (w *world) empty(bound int64) {
-	s := w.sentinels
-	seen := make([]int, len(s.channels))
-	left := len(s.channels)
-	var last *core.Stats
-	for left > 0 && w.now() < bound && !w.over() {
-		id := w.ask(w.now(), w.brokers[0].process, core.Request{Kind: core.ReqStats, Topic: w.plan.Workload.Topic})
-		next := w.now() + statsEvery
-		w.run(min(bound, w.now()+giveUpCall), func() bool { return w.requests[id].reply != nil })
-		if reply := w.requests[id].reply; reply != nil {
-			left -= w.noteEmpty(reply.Stats, seen)
-			last = reply.Stats
-		}
-		w.run(min(bound, next), func() bool { return false })
-	}
-	if !w.over() {
-		w.noteBacklog(last, seen)
-	}
-}
-
-// noteBacklog says of each channel that was not proven to be empty what it
-// held last.
-func (w *world) noteBacklog(last *core.Stats, seen []int) {
-	for i, channel := range w.sentinels.channels {
-		if seen[i] >= 2 {
-			continue
-		}
-		text := "the broker gave no statistics"
-		if last != nil {
-			n, _ := backlog(last, w.plan.Workload.Topic, channel)
-			text = fmt.Sprintf("%d messages left", n)
-		}
-		w.note(history.Event{Ev: history.Note, What: history.NoteBacklog, Topic: w.plan.Workload.Topic, Channel: channel, Text: text})
-	}
-}
-
-// noteEmpty looks at one snapshot and returns how many channels are proven to
-// be empty by it.
-func (w *world) noteEmpty(stats *core.Stats, seen []int) (proven int) {
-	for i, channel := range w.sentinels.channels {
-		n, known := backlog(stats, w.plan.Workload.Topic, channel)
-		if !known || n != 0 || !w.sentinels.delivered(i) {
-			if seen[i] < 2 {
-				seen[i] = 0
-			}
-			continue
-		}
-		if seen[i]++; seen[i] == 2 {
-			proven++
-			w.note(history.Event{Ev: history.Note, What: history.NoteDrained, Topic: w.plan.Workload.Topic, Channel: channel})
-		}
-	}
-	return proven
-}
-
-// backlog is how many messages a channel still holds: waiting, in the topic
-// or the channel, in flight or deferred.
-func backlog(stats *core.Stats, topic, channel string) (n int64, known bool) {
-	for i := range stats.Topics {
-		t := &stats.Topics[i]
-		if t.Name != topic {
-			continue
-		}
-		for j := range t.Channels {
-			if c := &t.Channels[j]; c.Name == channel {
-				return t.Depth + c.Depth + c.InFlight + c.Deferred, true
-			}
-		}
-	}
-	return 0, false
 }
 
 // verify ends the workload and the brokers in order.

@@ -103,6 +103,9 @@ func (w *world) begin(now int64, f faults.Fault) {
 	} else {
 		w.later(now+f.For, evHeal, uint64(f.Ref), 0)
 	}
+	if spec, ok := faults.Find(f.Kind); ok && spec.Class == faults.OfMedia {
+		w.brokerOf(p).harmed = true
+	}
 	how.begin(w, now, a)
 }
 
@@ -127,7 +130,7 @@ func (w *world) heal(now int64, ref int) {
 			continue
 		}
 		if a.down {
-			if !a.process.running && !a.process.refused {
+			if !a.process.running && !a.process.out {
 				a.process.start(now)
 			}
 			return

@@ -51,17 +51,9 @@ func diskFault(kind disk.Kind) injection {
 // faults to brokers.
 func (w *world) brokerOf(p *process) *broker { return p.node.(*broker) }
 
-// unsafeMedium reports whether this run's disks may lose what they confirmed.
-func (w *world) unsafeMedium() bool {
-	if w.plan.Target.Disk == scenarios.DiskLying {
-		return true
-	}
-	for _, f := range w.plan.Faults {
-		if spec, ok := faults.Find(f.Kind); ok && spec.Class == faults.OfMedia {
-			return true
-		}
-	}
-	return false
+// mayHaveLost reports whether a broker's disk may have lost what it confirmed.
+func (w *world) mayHaveLost(p *process) bool {
+	return w.plan.Target.Disk == scenarios.DiskLying || w.brokerOf(p).harmed
 }
 
 // bites lists what the faults of a disk have changed.

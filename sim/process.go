@@ -34,7 +34,7 @@ type process struct {
 	running  bool
 	ready    bool // this incarnation works: a broker serves, a client has begun
 	expected bool // its end is part of a fault or of the end of the run
-	refused  bool // it will not start again
+	out      bool // it has no part in the run, or none any more: nobody starts it
 	paused   bool
 	dark     bool    // its machine is without power
 	inbox    []input // came while it was paused

@@ -277,36 +277,6 @@ func (w *world) result() Result {
 	return r
 }
 
-// Requests of the harness.
-
-// request is one call of the harness at a broker.
-type request struct {
-	asked  *core.Request
-	coming *core.Reply // given, and on its way
-	reply  *core.Reply // nil: no answer yet
-	broker *process
-}
-
-const (
-	minCallLatency = 100 * microsecond // of the harness's own path to a broker, which no fault touches
-	maxCallLatency = 2 * millisecond
-)
-
-// ask sends a request to a broker and returns its number. There is no answer
-// when the broker is down, or ends before it gives one.
-func (w *world) ask(now int64, p *process, r core.Request) int {
-	id := len(w.requests)
-	r.ID = core.RequestID(id)
-	w.requests = append(w.requests, request{asked: &r, broker: p})
-	p.post(now+w.harness.Between(minCallLatency, maxCallLatency), evRequest, uint64(id))
-	return id
-}
-
-func (w *world) replied(now int64, p *process, id core.RequestID, reply *core.Reply) {
-	w.requests[id].coming = reply
-	w.later(now+w.harness.Between(minCallLatency, maxCallLatency), evReply, uint64(id), 0)
-}
-
 // later schedules an event of the conductor.
 func (w *world) later(at int64, kind uint8, a, b uint64) {
 	w.queue.Add(schedule.Event{At: at, To: conductorActor, Kind: kind, A: a, B: b})
