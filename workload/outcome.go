@@ -13,9 +13,23 @@ func NSQOutcome(frame string) EventKind {
 		"E_AUTH_FIRST", "E_AUTH_FAILED", "E_UNAUTHORIZED":
 		return EvFail
 	case "E_PUB_FAILED":
-		if strings.HasPrefix(text, "READ_ONLY_DEGRADED") {
+		if strings.HasPrefix(text, readOnly) {
 			return EvFail
 		}
 	}
 	return EvUnknown
+}
+
+// What a broker's refusal begins with, after the code, when it has no majority
+// behind it. The first is certain; a publish with the second may yet be stored.
+const (
+	readOnly   = "READ_ONLY_DEGRADED"
+	quorumLost = "QUORUM_LOST"
+)
+
+// NSQLeaderless reports that the error frame is that of a broker which has no
+// majority behind it. Another one may have.
+func NSQLeaderless(frame string) bool {
+	_, text, _ := strings.Cut(frame, " ")
+	return strings.HasPrefix(text, readOnly) || strings.HasPrefix(text, quorumLost)
 }

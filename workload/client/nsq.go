@@ -19,6 +19,12 @@ const (
 	reconnectDelay = 50 * time.Millisecond
 )
 
+// Broker is one node of the system under test.
+type Broker struct {
+	Name    string // what events call it
+	Address string // host:port of NSQ's TCP protocol
+}
+
 func nsqConfig(name string) *nsq.Config {
 	c := nsq.NewConfig()
 	c.ClientID = name
@@ -42,6 +48,13 @@ func classify(err error) workload.EventKind {
 		return workload.NSQOutcome(frame.Reason)
 	}
 	return workload.EvUnknown
+}
+
+// leaderless says that a publish which go-nsq ended with err was refused for
+// want of a majority.
+func leaderless(err error) bool {
+	var frame nsq.ErrProtocol
+	return errors.As(err, &frame) && workload.NSQLeaderless(frame.Reason)
 }
 
 // logFunc receives go-nsq's log lines, the only place where it tells of its

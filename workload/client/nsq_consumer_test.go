@@ -15,7 +15,7 @@ import (
 func consumer(t *testing.T, addresses ...string) (*NSQConsumer, *inbox) {
 	t.Helper()
 	box := newInbox(t)
-	c, err := NewNSQConsumer(NSQConsumerConfig{Name: "consumer-shared-1", Addresses: addresses, Topic: "orders",
+	c, err := NewNSQConsumer(NSQConsumerConfig{Name: "consumer-shared-1", Brokers: named(addresses...), Topic: "orders",
 		Channel: "shared", InFlight: 3, MsgTimeout: time.Minute}, box.put)
 	if err != nil {
 		t.Fatal(err)
@@ -214,36 +214,72 @@ func TestConsumerIsNotConnectedBeforeItSubscribed(t *testing.T) {
 	box.nothingMore()
 }
 
-// The loss of one of two connections is told of that one only.
-func TestConsumerWithTwoAddresses(t *testing.T) {
+// Each broker has a connection of its own with the whole RDY; deliveries,
+// answers and losses stay with theirs.
+func TestConsumerWithTwoBrokers(t *testing.T) {
 	hangUp := make(chan struct{})
-	subscribed := func(c *nsqscript.Conn) { // RDY may come late, and again
-		c.Handshake()
-		c.Command()
-		c.Respond("OK")
+	var read [2]chan string
+	script := func(i int, after func(c *nsqscript.Conn)) string {
+		read[i] = make(chan string, 10)
+		return nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
+			subscribe(c, read[i])
+			c.Message("0000100000000001", 1, []byte{'a' + byte(i)})
+			after(c)
+		}).Address
 	}
-	staying := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
-		subscribed(c)
-		listen(c, nil)
-	})
-	leaving := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
-		subscribed(c)
+	staying := script(0, func(c *nsqscript.Conn) { listen(c, read[0]) })
+	leaving := script(1, func(c *nsqscript.Conn) {
+		fin, _ := c.Command()
+		record(read[1], fin)
 		<-hangUp
 	})
-	_, box := consumer(t, staying.Address, leaving.Address)
-	targets := map[string]int{}
-	for range 2 {
-		targets[box.expect("connected").Target]++
+	c, box := consumer(t, staying, leaving)
+	var tokens [2]uint64
+	seen := map[string]int{}
+	for range 4 {
+		e := box.expect("")
+		if e.Kind == workload.EvDelivery {
+			if want := map[string]string{"broker-1": "a", "broker-2": "b"}[e.Delivery.Target]; string(e.Delivery.Body) != want {
+				t.Fatalf("%q came from %q", e.Delivery.Body, e.Delivery.Target)
+			}
+			tokens[e.Delivery.Body[0]-'a'] = e.Delivery.Token
+			continue
+		}
+		seen[text(e)+" "+e.Target]++
 	}
-	if targets[staying.Address] != 1 || targets[leaving.Address] != 1 {
-		t.Fatalf("connected to %v", targets)
+	if seen["connected broker-1"] != 1 || seen["connected broker-2"] != 1 {
+		t.Fatalf("got %v", seen)
 	}
+	for i := range read {
+		commands(t, read[i], "SUB orders shared", "RDY 3")
+	}
+	c.Finish(tokens[1])
+	commands(t, read[1], "FIN 0000100000000001")
+	c.Requeue(tokens[0], 0)
+	commands(t, read[0], "REQ 0000100000000001 0")
 	close(hangUp)
-	for _, want := range []string{"disconnected: ", "connected", "disconnected: ", "connected"} {
-		if e := box.expect(want); e.Target != leaving.Address {
+	for _, want := range []string{"disconnected: ", "connected", "deliver 0000100000000001"} {
+		if e := box.expect(want); e.Target != "broker-2" && e.Delivery.Target != "broker-2" {
 			t.Fatalf("%q is told of %s, which stays", text(e), e.Target)
 		}
 	}
+}
+
+// One broker that is down keeps the end at the others from being orderly no
+// more.
+func TestConsumerStopsWhereItCan(t *testing.T) {
+	read := make(chan string, 10)
+	server := nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
+		subscribe(c, read)
+		listen(c, read)
+	})
+	c, box := consumer(t, closedAddress(t), server.Address)
+	if e := box.expect("connected"); e.Target != "broker-2" {
+		t.Fatalf("connected to %s", e.Target)
+	}
+	commands(t, read, "SUB orders shared", "RDY 3")
+	c.Stop()
+	commands(t, read, "CLS")
 }
 
 // What go-nsq's log lines mean. That it does write them the other tests show.
@@ -257,7 +293,7 @@ func TestWatch(t *testing.T) {
 			[]string{"connected", "disconnected: write: broken pipe"}},
 		"a connect that fails": {
 			[]string{"(a:1) connecting to nsqd", "(a:1) IO error - EOF", "(a:1) error connecting to nsqd - EOF"}, nil},
-		"another address's connect does not revive a lost one": {
+		"a late RDY does not revive a lost one": {
 			[]string{"(a:1) connecting to nsqd", "(a:1) sending RDY 3", "(a:1) IO error - EOF", "(a:1) sending RDY 1"},
 			[]string{"connected", "disconnected: EOF"}},
 		"nor is it a second connect": {
@@ -266,12 +302,12 @@ func TestWatch(t *testing.T) {
 			[]string{"stopping...", "there are 0 connections left alive", "(a:1) beginning close"}, nil},
 	} {
 		box := newInbox(t)
-		consumer := &NSQConsumer{report: box.put, links: make(map[string]link)}
+		s := &subscription{broker: Broker{Name: "broker-1", Address: "a:1"}, report: box.put}
 		for _, line := range c.lines {
-			consumer.watch("INF    1 [orders/shared] " + line)
+			s.watch("INF    1 [orders/shared] " + line)
 		}
 		for _, want := range c.want {
-			if e := box.expect(want); e.Target != "a:1" {
+			if e := box.expect(want); e.Target != "broker-1" {
 				t.Errorf("%s: %q is told of %q", name, text(e), e.Target)
 			}
 		}
@@ -317,7 +353,7 @@ func TestConsumerStopsWithoutAConnection(t *testing.T) {
 }
 
 func TestNewNSQConsumerRefuses(t *testing.T) {
-	_, err := NewNSQConsumer(NSQConsumerConfig{Name: "c", Topic: "or ders", Channel: "shared", InFlight: 1}, nil)
+	_, err := NewNSQConsumer(NSQConsumerConfig{Name: "c", Brokers: named("127.0.0.1:1"), Topic: "or ders", Channel: "shared", InFlight: 1}, nil)
 	if err == nil || !strings.Contains(err.Error(), "set up consumer c: invalid topic name") {
 		t.Errorf("got %v", err)
 	}

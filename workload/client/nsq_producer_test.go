@@ -95,9 +95,18 @@ func id(counter uint64) workload.ID { return workload.ID{Producer: 1, Counter: c
 func far() int64  { return stream.Now() + int64(time.Hour) }
 func near() int64 { return stream.Now() + int64(50*time.Millisecond) }
 
-func producer(t *testing.T, address string) (*NSQProducer, *inbox) {
+// named calls the addresses broker-1, broker-2 and so on.
+func named(addresses ...string) []Broker {
+	var list []Broker
+	for i, address := range addresses {
+		list = append(list, Broker{Name: fmt.Sprintf("broker-%d", i+1), Address: address})
+	}
+	return list
+}
+
+func producer(t *testing.T, addresses ...string) (*NSQProducer, *inbox) {
 	box := newInbox(t)
-	p := NewNSQProducer(NSQProducerConfig{Name: "producer-1", Address: address, Topic: "orders"}, box.put)
+	p := NewNSQProducer(NSQProducerConfig{Name: "producer-1", Brokers: named(addresses...), Topic: "orders"}, box.put)
 	t.Cleanup(p.Close)
 	return p, box
 }
@@ -295,4 +304,102 @@ func TestProducerClose(t *testing.T) {
 	p.Send(id(2), 1, 0, []byte("a"), far())
 	box.expect("fail 2 try 1: not sent: the producer is closed")
 	p.Close()
+}
+
+// answering is a server that gives each publish the same answer: OK, an error
+// frame, or none.
+func answering(t *testing.T, frame string) string {
+	return nsqscript.Listen(t, "127.0.0.1:0", func(c *nsqscript.Conn) {
+		c.Handshake()
+		for command, _ := c.Command(); command != ""; command, _ = c.Command() {
+			switch frame {
+			case "OK":
+				c.Respond("OK")
+			case "":
+			default:
+				c.Error(frame)
+			}
+		}
+	}).Address
+}
+
+// silent is where connections are made and nothing is ever said, as with a
+// paused process.
+func silent(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener.Addr().String()
+}
+
+// With several brokers, one that fails is left for the next.
+func TestProducerGoesToTheNextBroker(t *testing.T) {
+	const readOnly, quorumLost = "E_PUB_FAILED READ_ONLY_DEGRADED no majority", "E_PUB_FAILED QUORUM_LOST no majority in time"
+	for name, test := range map[string]struct {
+		first    string // address
+		deadline func() int64
+		want     []string // of the first send, in any order
+	}{
+		"nobody listens":         {closedAddress(t), far, []string{"fail 1 try 1"}},
+		"it says nothing at all": {silent(t), far, []string{"fail 1 try 1"}},
+		"it does not answer":     {answering(t, ""), near, []string{"connected", "disconnected: publish: no answer in time", "unknown 1 try 1: no answer in time"}},
+		"it is read-only":        {answering(t, readOnly), far, []string{"connected", "disconnected: " + readOnly, "fail 1 try 1: " + readOnly}},
+		"it lost its quorum":     {answering(t, quorumLost), far, []string{"connected", "disconnected: " + quorumLost, "unknown 1 try 1: " + quorumLost}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, box := producer(t, test.first, answering(t, "OK"))
+			p.Send(id(1), 1, 0, []byte("a"), test.deadline())
+			for range test.want {
+				got := box.expect("")
+				if !slices.ContainsFunc(test.want, func(want string) bool { return strings.HasPrefix(text(got), want) }) {
+					t.Fatalf("got %q, want one of %q", text(got), test.want)
+				}
+				if got.Target != "" && got.Target != "broker-1" {
+					t.Errorf("%q is told of %s", text(got), got.Target)
+				}
+			}
+			var e workload.Event
+			for try := 2; e.Kind != workload.EvConnected; try++ { // it waits a little before the next attempt
+				p.Send(id(1), try, 0, []byte("a"), far())
+				if e = box.expect(""); e.Kind == workload.EvFail {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			if e.Target != "broker-2" {
+				t.Errorf("connected to %s", e.Target)
+			}
+			box.expect("ack 1 try ")
+			box.nothingMore()
+		})
+	}
+}
+
+// After the last broker comes the first one again; an error that says nothing
+// of the broker moves nobody, nor do publishes that fail with only one broker.
+func TestProducerStaysOrComesRound(t *testing.T) {
+	for name, test := range map[string]struct {
+		addresses []string
+		want      string
+	}{
+		"round":       {[]string{answering(t, "E_PUB_FAILED READ_ONLY_DEGRADED"), answering(t, "E_PUB_FAILED READ_ONLY_DEGRADED")}, "broker-1 broker-2 broker-1"},
+		"an error":    {[]string{answering(t, "E_BAD_TOPIC no"), answering(t, "OK")}, "broker-1"},
+		"no other":    {[]string{answering(t, "E_PUB_FAILED READ_ONLY_DEGRADED")}, "broker-1"},
+		"no other, 2": {[]string{answering(t, "")}, "broker-1"},
+	} {
+		p, box := producer(t, test.addresses...)
+		var connected []string
+		for try := 1; try <= 3; try++ {
+			p.Send(id(1), try, 0, []byte("a"), near())
+			for e := box.expect(""); e.Kind != workload.EvFail && e.Kind != workload.EvUnknown; e = box.expect("") {
+				if e.Kind == workload.EvConnected {
+					connected = append(connected, e.Target)
+				}
+			}
+		}
+		if got := strings.Join(connected, " "); got != test.want {
+			t.Errorf("%s: connected to %s, want %s", name, got, test.want)
+		}
+	}
 }

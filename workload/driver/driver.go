@@ -31,6 +31,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"pestle/history/stream"
@@ -47,7 +50,7 @@ type Options struct {
 	Plan      scenarios.Plan
 	Name      string    // of the process, as in the plan
 	Dir       string    // the run directory
-	Addresses []string  // host:port of the target; a producer takes exactly one
+	Addresses []string  // host:port of each of the target's brokers, broker-1 first; one element may hold several, with commas between them
 	Control   io.Reader // commands of the harness, line by line
 }
 
@@ -67,13 +70,21 @@ type wire interface {
 // harness error; a canceled ctx is an orderly end. It belongs at the end of a
 // process: connections are left for the operating system to close.
 func Produce(ctx context.Context, o Options) error {
-	if len(o.Addresses) != 1 {
-		return fmt.Errorf("producer %s: want one address of the target, not %d", o.Name, len(o.Addresses))
+	brokers, err := o.brokers()
+	if err != nil {
+		return err
 	}
 	config, err := o.Plan.ProducerConfig(o.Name)
 	if err != nil {
 		return err
 	}
+	number, err := workload.ProducerNumber(config.Name)
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	// Producers do not all begin with the same broker.
+	first := (number - 1) % len(brokers)
+	brokers = append(slices.Clone(brokers[first:]), brokers[:first]...)
 	book, resume, err := openProducer(o.Dir, config)
 	if err != nil {
 		return err
@@ -84,14 +95,15 @@ func Produce(ctx context.Context, o Options) error {
 		return fmt.Errorf("plan: %w", err)
 	}
 	box := newMailbox()
-	p := client.NewNSQProducer(client.NSQProducerConfig{Name: o.Name, Address: o.Addresses[0], Topic: config.Topic}, box.put)
+	p := client.NewNSQProducer(client.NSQProducerConfig{Name: o.Name, Brokers: brokers, Topic: config.Topic}, box.put)
 	return run(ctx, m, producerWire{p}, book, box, o.Control)
 }
 
 // Consume runs the consumer Name until it was told to end, like Produce.
 func Consume(ctx context.Context, o Options) error {
-	if len(o.Addresses) == 0 {
-		return fmt.Errorf("consumer %s: want at least one address of the target", o.Name)
+	brokers, err := o.brokers()
+	if err != nil {
+		return err
 	}
 	planned, config, err := o.Plan.ConsumerConfig(o.Name)
 	if err != nil {
@@ -108,13 +120,30 @@ func Consume(ctx context.Context, o Options) error {
 	}
 	box := newMailbox()
 	c, err := client.NewNSQConsumer(client.NSQConsumerConfig{
-		Name: o.Name, Addresses: o.Addresses, Topic: config.Topic, Channel: config.Channel,
+		Name: o.Name, Brokers: brokers, Topic: config.Topic, Channel: config.Channel,
 		InFlight: planned.InFlight, MsgTimeout: time.Duration(o.Plan.Workload.MsgTimeout),
 	}, box.put)
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
 	return run(ctx, m, consumerWire{c}, book, box, o.Control)
+}
+
+// brokers names the addresses by their places.
+func (o Options) brokers() ([]client.Broker, error) {
+	var list []client.Broker
+	for _, several := range o.Addresses {
+		for address := range strings.SplitSeq(several, ",") {
+			if _, _, err := net.SplitHostPort(address); err != nil {
+				return nil, fmt.Errorf("%s: address of broker-%d: %w", o.Name, len(list)+1, err)
+			}
+			list = append(list, client.Broker{Name: fmt.Sprintf("broker-%d", len(list)+1), Address: address})
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s: want at least one address of the target", o.Name)
+	}
+	return list, nil
 }
 
 type producerWire struct{ *client.NSQProducer }

@@ -297,10 +297,11 @@ func TestDamageNamesFileAndLine(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	for want, o := range map[string]Options{
-		`plan: there is no producer "producer-9"`:                    options(t.TempDir(), "producer-9", "127.0.0.1:1", nil),
-		`producer producer-1: want one address of the target, not 0`: {Name: "producer-1"},
-		`plan: producer-1: tries is 0, want 1 to `:                   withTries(options(t.TempDir(), "producer-1", "127.0.0.1:1", nil), 0),
-		`make the run directory: mkdir /dev/null: not a directory`:   options("/dev/null", "producer-1", "127.0.0.1:1", nil),
+		`plan: there is no producer "producer-9"`:                                     options(t.TempDir(), "producer-9", "127.0.0.1:1", nil),
+		`producer-1: want at least one address of the target`:                         {Name: "producer-1"},
+		`producer-1: address of broker-2: address 127.0.0.1: missing port in address`: options(t.TempDir(), "producer-1", "127.0.0.1:1,127.0.0.1", nil),
+		`plan: producer-1: tries is 0, want 1 to `:                                    withTries(options(t.TempDir(), "producer-1", "127.0.0.1:1", nil), 0),
+		`make the run directory: mkdir /dev/null: not a directory`:                    options("/dev/null", "producer-1", "127.0.0.1:1", nil),
 	} {
 		if err := Produce(t.Context(), o); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s …", err, want)
