@@ -1,12 +1,29 @@
 package faults
 
-// copiesToSpare is how many copies of a message there have to be before the
-// medium of one may lie: a majority of the others has to outvote it.
-const copiesToSpare = 3
+import "slices"
 
-// Survivable tells whether a target that keeps so many copies of each message
-// can be required to lose nothing under faults of the kind. Every kind but
-// those of the media is survivable with one copy.
-func (s Spec) Survivable(copies int64) bool {
-	return s.Class != OfMedia || copies >= copiesToSpare
+// Expendable is how many of so many brokers can be away, or have lost what they
+// held, while the others are a majority that knows everything acknowledged.
+func Expendable(brokers int) int { return (brokers - 1) / 2 }
+
+// Loses tells whether the target of the kind may lose what it had acknowledged:
+// a majority of the others has to have it.
+func (s Spec) Loses() bool { return s.Class == OfMedia }
+
+// Lost is how many brokers lose what they held, at most, over all the faults of
+// a plan. A selector may stand for another broker each time.
+func Lost(faults []Fault) int {
+	var named []string
+	selected := 0
+	for _, f := range faults {
+		spec, _ := Find(f.Kind)
+		switch {
+		case !spec.Loses():
+		case IsSelector(f.Target):
+			selected++
+		case !slices.Contains(named, f.Target):
+			named = append(named, f.Target)
+		}
+	}
+	return len(named) + selected
 }

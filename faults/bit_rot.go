@@ -16,5 +16,7 @@ func bitRot() Spec {
 		},
 		Worlds: simOnly(),
 		Roles:  brokersOnly(),
+
+		TakesAway: true,
 	}
 }

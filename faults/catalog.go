@@ -41,7 +41,7 @@ type Class string
 const (
 	OfProcess Class = "process"
 	OfDisk    Class = "disk"  // what a machine with one disk must survive
-	OfMedia   Class = "media" // stored bytes go wrong: nothing with one copy can survive that
+	OfMedia   Class = "media" // what is stored goes wrong or is gone: nothing with one copy can survive that
 	OfNetwork Class = "network"
 	OfClock   Class = "clock"
 )
@@ -59,12 +59,18 @@ type Spec struct {
 	Params   []Param  // parameters it takes beside For
 	Worlds   []string // worlds that can carry it out
 	Roles    []Role   // processes it applies to
+
+	// TakesAway tells that a broker may do no work while it lasts: its process
+	// or its disk is not there, or it may have ended itself.
+	TakesAway bool
+	// Cluster tells that the target has to have other brokers beside it.
+	Cluster bool
 }
 
 // Kinds is the catalog. A new kind is one line here and one file.
 func Kinds() []Spec {
 	return []Spec{
-		kill(), stop(), pause(), powerLoss(),
+		kill(), stop(), pause(), powerLoss(), wipe(), replace(),
 		diskFull(), diskSlow(), diskStuck(), diskReadError(), diskWriteShort(), fsyncError(),
 		bitRot(), misdirectedWrite(), lostWrite(),
 		partition(), cut(), clog(), latency(), loss(), reset(), halfOpen(), silence(),
@@ -90,16 +96,16 @@ func (s Spec) check(f Fault) error {
 	if err := s.checkParams(f); err != nil {
 		return err
 	}
-	role, ok := RoleOf(f.Target)
-	if !ok {
+	role, ok := TargetRole(f.Target)
+	switch {
+	case !ok:
 		return fmt.Errorf("target %q is no process; processes are named broker-<n>, producer-<n>, consumer-<channel>-<n>", f.Target)
+	case !slices.Contains(s.Roles, role):
+		return fmt.Errorf("a %s does not apply to a %s", s.Kind, role)
+	case f.Away < 0 || f.Away > 0 && !(s.TakesAway && role == Broker):
+		return fmt.Errorf("away is %d; it is a number of brokers, for faults that take one away", f.Away)
 	}
-	for _, r := range s.Roles {
-		if r == role {
-			return nil
-		}
-	}
-	return fmt.Errorf("a %s does not apply to a %s", s.Kind, role)
+	return nil
 }
 
 // In tells whether a world can carry the kind out.

@@ -14,5 +14,7 @@ func diskFull() Spec {
 		MaxFor:   10 * minute,
 		Worlds:   simOnly(),
 		Roles:    brokersOnly(),
+
+		TakesAway: true,
 	}
 }

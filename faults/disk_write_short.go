@@ -17,5 +17,7 @@ func diskWriteShort() Spec {
 		},
 		Worlds: simOnly(),
 		Roles:  brokersOnly(),
+
+		TakesAway: true,
 	}
 }

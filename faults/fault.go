@@ -9,7 +9,10 @@
 //
 //	s := faults.New(plan.Faults, plan.Phases.Quiet, plan.Phases.Chaos)
 //	for now := range ticks {                  // nanoseconds since the start of chaos
-//		for _, f := range s.Due(now) {
+//		if s.Seeks(now) {                 // a fault on the leader is due:
+//			s.Lead(world.Cluster())       //   who is that?
+//		}
+//		for _, f := range s.Due(now) {    // its target, peer and side are processes
 //			world.Begin(f)                    // then, as it happens:
 //		}                                     //   s.Effective(f.Ref, t) its signal was sent
 //	}                                         //   s.Ended(f.Ref, t)     its successor is ready
@@ -33,6 +36,9 @@ const (
 	Pause Kind = "pause" // SIGSTOP, SIGCONT after For
 
 	PowerLoss Kind = "power-loss" // of the process's machine; it is started again after For
+
+	Wipe    Kind = "wipe"    // the broker is killed and loses its data; it is started again after For
+	Replace Kind = "replace" // the broker is killed for good; a new one takes its place after For
 
 	DiskFull       Kind = "disk-full"        // no new space
 	DiskSlow       Kind = "disk-slow"        // everything takes Factor times as long
@@ -64,13 +70,17 @@ const (
 type Fault struct {
 	Ref    int    `json:"ref"`    // number in the plan, from 1
 	Kind   Kind   `json:"kind"`   //
-	Target string `json:"target"` // a process: broker-1, producer-2, consumer-ordered-1
+	Target string `json:"target"` // a process: broker-1, producer-2, consumer-ordered-1; or a selector: leader, follower-1
 	Anchor Anchor `json:"anchor"` //
 	For    int64  `json:"for"`    // until it is healed; what that means stands in Spec.ForIs
 
 	// Maybe says that the scenario leaves the fault to chance: no verdict has
 	// to rest on it.
 	Maybe bool `json:"maybe,omitempty"`
+
+	// Away is how many brokers may be away at once, the target among them, see
+	// Spec.TakesAway: the fault waits while it would be one too many. 0: any number.
+	Away int `json:"away,omitempty"`
 
 	Rate           int64 `json:"rate,omitempty"`             // permille of operations or packets
 	Count          int64 `json:"count,omitempty"`            // operations that fail, bits that turn
@@ -82,8 +92,9 @@ type Fault struct {
 	BytesPerSecond int64 `json:"bytes_per_second,omitempty"` // each way
 
 	Shape Shape    `json:"shape,omitempty"` // of a partition
-	Side  []string `json:"side,omitempty"`  // processes; see Shape
-	Peer  string   `json:"peer,omitempty"`  // the process at the other end; "" where the kind allows it: every other one
+	Among Role     `json:"among,omitempty"` // who takes part in a partition, all others reach everybody; "": every process
+	Side  []string `json:"side,omitempty"`  // processes or selectors; see Shape
+	Peer  string   `json:"peer,omitempty"`  // the process or selector at the other end; "" where the kind allows it: every other one
 }
 
 // Anchor says when a fault is due: at a time, or some time after something
@@ -102,9 +113,12 @@ type Event struct {
 	Fault    int    `json:"fault,omitempty"`    // the fault of this Ref took effect
 	Point    string `json:"point,omitempty"`    // Process passed the point of that name, see Points,
 	Count    int64  `json:"count,omitempty"`    // for the Count-th time: from 1, 0 without Point
-	Process  string `json:"process,omitempty"`  // a broker; "" without Point
+	Process  string `json:"process,omitempty"`  // a broker, or AnyProcess: all are counted together; "" without Point
 	Delay    int64  `json:"delay,omitempty"`    // wait so long after it
 }
+
+// AnyProcess is the Event.Process of a point that any broker may pass.
+const AnyProcess = "any"
 
 // Window is a stretch of chaos, since its start: no fault is active in a quiet
 // one.

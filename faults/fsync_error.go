@@ -18,5 +18,7 @@ func fsyncError() Spec {
 		},
 		Worlds: simOnly(),
 		Roles:  brokersOnly(),
+
+		TakesAway: true,
 	}
 }

@@ -16,5 +16,7 @@ func kill() Spec {
 		MaxFor:   10 * minute,
 		Worlds:   everyWorld(),
 		Roles:    everyRole(),
+
+		TakesAway: true,
 	}
 }

@@ -17,5 +17,7 @@ func lostWrite() Spec {
 		},
 		Worlds: simOnly(),
 		Roles:  brokersOnly(),
+
+		TakesAway: true,
 	}
 }

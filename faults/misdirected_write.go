@@ -17,5 +17,7 @@ func misdirectedWrite() Spec {
 		},
 		Worlds: simOnly(),
 		Roles:  brokersOnly(),
+
+		TakesAway: true,
 	}
 }

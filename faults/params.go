@@ -92,13 +92,13 @@ func (s Spec) checkParams(f Fault) error {
 
 func (s Spec) checkPeer(f Fault) error {
 	p, takes := s.Param("peer")
-	_, isProcess := RoleOf(f.Peer)
+	_, isProcess := TargetRole(f.Peer)
 	switch {
 	case !takes && f.Peer != "":
 		return fmt.Errorf("peer is %q; a %s takes none", f.Peer, s.Kind)
 	case !takes, f.Peer == "" && p.Optional:
 		return nil
-	case !isProcess || f.Peer == f.Target:
+	case !isProcess || !Apart(f.Peer, f.Target):
 		return fmt.Errorf("peer %q is no other process", f.Peer)
 	}
 	return nil
@@ -106,8 +106,8 @@ func (s Spec) checkPeer(f Fault) error {
 
 func (s Spec) checkShape(f Fault) error {
 	if s.Kind != Partition {
-		if f.Shape != "" || len(f.Side) > 0 {
-			return fmt.Errorf("shape and side are for a %s", Partition)
+		if f.Shape != "" || len(f.Side) > 0 || f.Among != "" {
+			return fmt.Errorf("shape, side and among are for a %s", Partition)
 		}
 		return nil
 	}
@@ -115,9 +115,16 @@ func (s Spec) checkShape(f Fault) error {
 	if !ok {
 		return fmt.Errorf("unknown shape %q", f.Shape)
 	}
+	if role, _ := TargetRole(f.Target); f.Among != "" && (f.Among != Broker || role != Broker) || form.Brokers && f.Among != Broker {
+		return fmt.Errorf("among is %q; shape %s of %s splits brokers, or every process", f.Among, f.Shape, f.Target)
+	}
 	for i, name := range f.Side {
-		if _, ok := RoleOf(name); !ok || slices.Contains(f.Side[:i], name) {
+		role, ok := TargetRole(name)
+		switch {
+		case !ok || slices.Contains(f.Side[:i], name):
 			return fmt.Errorf("side: %q is no process or stands there twice", name)
+		case f.Among != "" && role != f.Among:
+			return fmt.Errorf("side: %s takes no part in a partition among brokers", name)
 		}
 	}
 	switch contains := slices.Contains(f.Side, f.Target); {
@@ -127,7 +134,7 @@ func (s Spec) checkShape(f Fault) error {
 		return fmt.Errorf("side: shape %s needs %s", f.Shape, form.SideIs)
 	case f.Shape == Bridge && contains:
 		return fmt.Errorf("side: %s is the bridge and stands on no side", f.Target)
-	case f.Shape == Halves && !contains:
+	case f.Shape.splits() && !contains:
 		return fmt.Errorf("side: %s, the target, is missing", f.Target)
 	case f.Shape == Ring && f.Side[0] != f.Target:
 		return fmt.Errorf("side: the ring has to begin with %s, the target", f.Target)

@@ -17,7 +17,7 @@ func TestParameters(t *testing.T) {
 		{"none", Fault{Kind: PowerLoss, Target: "broker-1"}, ""},
 		{"foreign number", Fault{Kind: Kill, Target: "broker-1", Rate: 1}, "rate is 1; a kill takes none"},
 		{"foreign peer", Fault{Kind: Kill, Target: "broker-1", Peer: "producer-1"}, `peer is "producer-1"; a kill takes none`},
-		{"foreign shape", Fault{Kind: Cut, Target: "broker-1", Peer: "producer-1", For: second, Shape: Ring}, "shape and side are for a partition"},
+		{"foreign shape", Fault{Kind: Cut, Target: "broker-1", Peer: "producer-1", For: second, Shape: Ring}, "shape, side and among are for a partition"},
 		{"missing number", Fault{Kind: DiskSlow, Target: "broker-1", For: second}, "factor is 0; a disk-slow takes 2..10000"},
 		{"too large", Fault{Kind: Loss, Target: "broker-1", For: second, Rate: 1001}, "rate is 1001; a loss takes 1..1000"},
 		{"too low", Fault{Kind: ClockDrift, Target: "broker-1", For: second, Drift: -100_001}, "drift is -100001; a clock-drift takes -100000..100000"},
@@ -109,16 +109,36 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestAtlas: one copy of a message cannot survive a medium that loses it; three
-// can.
+// TestAtlas: what loses a broker's copy of a message is known, and how many
+// brokers can be lost or away.
 func TestAtlas(t *testing.T) {
-	media := []Kind{BitRot, MisdirectedWrite, LostWrite}
+	loses := []Kind{BitRot, MisdirectedWrite, LostWrite, Wipe, Replace}
 	for _, s := range Kinds() {
-		if alone := s.Survivable(1); alone == slices.Contains(media, s.Kind) {
-			t.Errorf("%s with one copy: %v", s.Kind, alone)
+		if s.Loses() != slices.Contains(loses, s.Kind) {
+			t.Errorf("%s loses a copy: %v", s.Kind, s.Loses())
 		}
-		if s.Survivable(2) != s.Survivable(1) || !s.Survivable(3) {
-			t.Errorf("%s: two copies %v, three %v", s.Kind, s.Survivable(2), s.Survivable(3))
+		if s.Loses() && !s.TakesAway || s.Cluster && !slices.Equal(s.Roles, brokersOnly()) {
+			t.Errorf("%s: %+v", s.Kind, s)
+		}
+	}
+	for brokers, want := range map[int]int{1: 0, 2: 0, 3: 1, 4: 1, 5: 2} {
+		if got := Expendable(brokers); got != want {
+			t.Errorf("of %d brokers %d are expendable, want %d", brokers, got, want)
+		}
+	}
+	on := func(k Kind, target string) Fault { return Fault{Kind: k, Target: target} }
+	for _, c := range []struct {
+		faults []Fault
+		want   int
+	}{
+		{nil, 0},
+		{[]Fault{on(PowerLoss, "broker-1"), on(FsyncError, "leader")}, 0},
+		{[]Fault{on(BitRot, "broker-1"), on(Wipe, "broker-1")}, 1},
+		{[]Fault{on(BitRot, "broker-1"), on(Replace, "broker-3")}, 2},
+		{[]Fault{on(Wipe, "leader"), on(LostWrite, "leader"), on(MisdirectedWrite, "broker-1")}, 3},
+	} {
+		if got := Lost(c.faults); got != c.want {
+			t.Errorf("%+v: %d lost, want %d", c.faults, got, c.want)
 		}
 	}
 }

@@ -18,6 +18,7 @@ func partition() Spec {
 		Params: []Param{
 			{Name: "shape", Unit: NoNumber, Is: "who is apart from whom"},
 			{Name: "side", Unit: NoNumber, Is: "drawn: processes on one side, or around the ring", Optional: true},
+			{Name: "among", Unit: NoNumber, Is: "who takes part: of a cluster, where the target is a broker, the brokers only", Optional: true},
 		},
 		Worlds: simOnly(),
 		Roles:  everyRole(),
@@ -34,23 +35,35 @@ const (
 	Ring    Shape = "ring"    // all from all but their two neighbours in Side, a circle of all processes that begins with the target
 	Bridge  Shape = "bridge"  // those of Side from the others; the target, on no side, reaches all
 	OneWay  Shape = "one-way" // nothing from the target arrives; it hears all others
+
+	Majority Shape = "majority" // Halves of a cluster: a bare majority of the brokers, the target among them, from the others
+	Minority Shape = "minority" // Halves of a cluster: the largest minority, the target among them, from the others
 )
+
+// splits tells whether Side is one of two halves and has the target in it.
+func (s Shape) splits() bool { return s == Halves || s == Majority || s == Minority }
 
 // Form describes a shape, for the scenario loader and for people.
 type Form struct {
 	Shape  Shape
 	Does   string
 	SideIs string // what Fault.Side holds; "" for nothing
+
+	// Brokers tells that it is about the brokers of a cluster: clients take no
+	// part.
+	Brokers bool
 }
 
 // Shapes is the table of shapes.
 func Shapes() []Form {
 	return []Form{
-		{Halves, "two halves cannot reach each other", "the half with the target"},
-		{Isolate, "nobody reaches the target, and it reaches nobody", ""},
-		{Ring, "all stand in a circle and each reaches its two neighbours only", "all processes around the circle, the target first"},
-		{Bridge, "two halves cannot reach each other, but the target reaches both", "one half"},
-		{OneWay, "what the target sends arrives nowhere; what others send to it arrives", ""},
+		{Shape: Halves, Does: "two halves cannot reach each other", SideIs: "the half with the target"},
+		{Shape: Isolate, Does: "nobody reaches the target, and it reaches nobody"},
+		{Shape: Ring, Does: "all stand in a circle and each reaches its two neighbours only", SideIs: "all around the circle, the target first"},
+		{Shape: Bridge, Does: "two halves cannot reach each other, but the target reaches both", SideIs: "one half"},
+		{Shape: OneWay, Does: "what the target sends arrives nowhere; what others send to it arrives"},
+		{Shape: Majority, Does: "a bare majority of the brokers, the target among them, and the others cannot reach each other", SideIs: "the majority", Brokers: true},
+		{Shape: Minority, Does: "the largest minority of the brokers, the target among them, and the others cannot reach each other", SideIs: "the minority", Brokers: true},
 	}
 }
 
@@ -67,11 +80,11 @@ func FindShape(s Shape) (Form, bool) {
 // Severs tells whether a partition keeps what one process sends from arriving
 // at another one.
 func (f Fault) Severs(from, to string) bool {
-	if from == to {
+	if from == to || f.Among != "" && (roleOf(from) != f.Among || roleOf(to) != f.Among) {
 		return false
 	}
 	switch f.Shape {
-	case Halves:
+	case Halves, Majority, Minority:
 		return slices.Contains(f.Side, from) != slices.Contains(f.Side, to)
 	case Isolate:
 		return from == f.Target || to == f.Target

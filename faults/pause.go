@@ -17,5 +17,7 @@ func pause() Spec {
 		MaxFor: 10 * minute,
 		Worlds: everyWorld(),
 		Roles:  everyRole(),
+
+		TakesAway: true,
 	}
 }

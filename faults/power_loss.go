@@ -16,5 +16,7 @@ func powerLoss() Spec {
 		MaxFor:   10 * minute,
 		Worlds:   simOnly(),
 		Roles:    brokersOnly(),
+
+		TakesAway: true,
 	}
 }

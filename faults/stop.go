@@ -15,5 +15,7 @@ func stop() Spec {
 		MaxFor:   10 * minute,
 		Worlds:   everyWorld(),
 		Roles:    everyRole(),
+
+		TakesAway: true,
 	}
 }

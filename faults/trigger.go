@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 
 	"pestle/history"
 )
@@ -24,14 +25,24 @@ const Clearance = 20 * millisecond
 // Never stands for a moment that did not come.
 const Never = int64(-1)
 
+// Seek is how long a fault on a selector waits before it looks again for whom
+// it stands for.
+const Seek = 20 * millisecond
+
 // Scheduler decides when each fault of a plan is due. It is told what happened
 // and what became of the faults it handed out; all times are nanoseconds since
 // the start of chaos and must not go back.
 //
-// A fault that is due waits while its target is under another fault, and while
-// it could not be over Margin before the next quiet window. It is dropped when
-// there is no room left before the end of chaos. One that waited for a point of
-// recovery ends its target while that is being started again after a fault.
+// A fault that is due waits while its target is under another fault, while too
+// many brokers are away (Fault.Away), and while it could not be over Margin
+// before the next quiet window. It is dropped when there is no room left before
+// the end of chaos. One that waited for a point of recovery ends its target
+// while that is being started again after a fault.
+//
+// A fault on a selector holds nobody while it waits. When it is due, Seeks says
+// so, the world tells by Lead who leads, and Due returns the fault on the
+// process that the selector stands for then; that process it holds. Where nobody
+// leads, or that process is under another fault, it looks again Seek later.
 type Scheduler struct {
 	items    []item // by Ref
 	quiet    []Window
@@ -40,6 +51,7 @@ type Scheduler struct {
 	acks     int64
 	attempts int64
 	points   int // faults that wait for a point
+	cluster  Cluster
 }
 
 // item is one fault on its way. state only grows.
@@ -47,7 +59,10 @@ type item struct {
 	fault     Fault
 	state     state
 	breaksIn  bool  // it can end its target during recovery
+	takesAway bool  // a broker
 	due       int64 // known from armed on
+	again     int64 // a fault on a selector looks again then
+	unfound   bool  // nobody was whom its selector stands for, when it looked last
 	passed    int64 // times that its point was passed
 	asked     int64
 	effective int64
@@ -69,7 +84,7 @@ const (
 func New(faults []Fault, quiet []Window, chaos int64) *Scheduler {
 	s := &Scheduler{quiet: append([]Window(nil), quiet...), chaos: chaos}
 	for _, f := range faults {
-		it := item{fault: f, due: Never, asked: Never, effective: Never, ended: Never}
+		it := item{fault: f, takesAway: takesAway(f), due: Never, asked: Never, effective: Never, ended: Never}
 		switch after := f.Anchor.After; {
 		case after == nil:
 			it.state, it.due = armed, f.Anchor.At
@@ -116,7 +131,10 @@ func (s *Scheduler) Point(now int64, process, name string) {
 	}
 	for i := range s.items {
 		it := &s.items[i]
-		if it.state != waiting || it.fault.Anchor.After.Point != name || it.fault.Anchor.After.Process != process {
+		if it.state != waiting || it.fault.Anchor.After.Point != name {
+			continue
+		}
+		if of := it.fault.Anchor.After.Process; of != AnyProcess && of != process {
 			continue
 		}
 		if it.passed++; it.passed == it.fault.Anchor.After.Count {
@@ -126,17 +144,39 @@ func (s *Scheduler) Point(now int64, process, name string) {
 	}
 }
 
+// Seeks tells whether Due has to know who leads: a fault on a selector could
+// begin now.
+func (s *Scheduler) Seeks(now int64) bool {
+	s.tick(now)
+	for i := range s.items {
+		it := &s.items[i]
+		if it.state != armed || it.due > now || it.again > now || !it.fault.selects() {
+			continue
+		}
+		if at, ok := s.room(now, it.fault); ok && at == now && !s.busy(it.fault, it.breaksIn) {
+			return true
+		}
+	}
+	return false
+}
+
+// Lead tells what the target looks like, for the next call of Due.
+func (s *Scheduler) Lead(c Cluster) { s.cluster = c }
+
 // Due returns the faults to begin now, in the order they became due. Each is
-// returned once and holds its target until Ended.
+// returned once, on processes in the place of selectors, and holds its target
+// until Ended.
 func (s *Scheduler) Due(now int64) []Fault {
 	s.tick(now)
 	var out []Fault
 	for {
 		it := s.next(now)
 		if it == nil {
+			s.cluster = Cluster{}
 			return out
 		}
 		it.state, it.asked = underway, now
+		it.fault, _ = Resolve(it.fault, s.cluster)
 		out = append(out, it.fault)
 	}
 }
@@ -147,14 +187,14 @@ func (s *Scheduler) next(now int64) *item {
 	var first *item
 	for i := range s.items {
 		it := &s.items[i]
-		if it.state != armed || it.due > now {
+		if it.state != armed || it.due > now || it.again > now {
 			continue
 		}
 		at, ok := s.room(now, it.fault)
 		switch {
 		case !ok:
 			it.state = dropped
-		case at > now || s.busy(it):
+		case at > now || !s.free(it, now):
 		case first == nil || it.due < first.due:
 			first = it
 		}
@@ -162,15 +202,29 @@ func (s *Scheduler) next(now int64) *item {
 	return first
 }
 
+// free tells whether nothing holds the target of a fault that is due. One on a
+// selector that is not free looks again later.
+func (s *Scheduler) free(it *item, now int64) bool {
+	f, found := Resolve(it.fault, s.cluster)
+	it.unfound = !found
+	if found && !s.busy(f, it.breaksIn) {
+		return true
+	}
+	if it.fault.selects() {
+		it.again = now + Seek
+	}
+	return false
+}
+
 // Next returns the moment at which Due may have something to return, if
 // nothing is reported until then. Without one, ok is false.
 func (s *Scheduler) Next() (deadline int64, ok bool) {
 	for i := range s.items {
 		it := &s.items[i]
-		if it.state != armed || s.busy(it) {
+		if it.state != armed || s.busy(it.fault, it.breaksIn) {
 			continue
 		}
-		at, fits := s.room(max(it.due, s.now), it.fault)
+		at, fits := s.room(max(it.due, it.again, s.now), it.fault)
 		if fits && (!ok || at < deadline) {
 			deadline, ok = at, true
 		}
@@ -214,20 +268,44 @@ func (s *Scheduler) tick(now int64) {
 	s.now = now
 }
 
-// busy says whether another fault holds the target of one.
-func (s *Scheduler) busy(it *item) bool {
+// busy says whether f has to wait: another fault holds its target, or too many
+// brokers are away.
+func (s *Scheduler) busy(f Fault, breaksIn bool) bool {
 	for i := range s.items {
 		o := &s.items[i]
-		if o.state == underway && o.fault.Target == it.fault.Target && !(it.breaksIn && endsProcess(o.fault.Kind)) {
+		if o.state == underway && o.fault.Target == f.Target && !(breaksIn && endsProcess(o.fault.Kind)) {
 			return true
 		}
 	}
-	return false
+	return s.crowded(f)
+}
+
+// crowded says whether so many other brokers are away that f would take one too
+// many.
+func (s *Scheduler) crowded(f Fault) bool {
+	if f.Away == 0 {
+		return false
+	}
+	var away []string
+	for i := range s.items {
+		o := &s.items[i]
+		if o.state == underway && o.takesAway && o.fault.Target != f.Target && !slices.Contains(away, o.fault.Target) {
+			away = append(away, o.fault.Target)
+		}
+	}
+	return len(away) >= f.Away
+}
+
+// takesAway tells whether a fault takes a broker away.
+func takesAway(f Fault) bool {
+	spec, _ := Find(f.Kind)
+	role, _ := TargetRole(f.Target)
+	return spec.TakesAway && role == Broker
 }
 
 // endsProcess tells whether a kind ends its target, which is then started
 // again.
-func endsProcess(k Kind) bool { return k == Kill || k == Stop || k == PowerLoss }
+func endsProcess(k Kind) bool { return k == Kill || k == Stop || k == PowerLoss || k == Wipe }
 
 // room returns the first moment from t on at which f can begin and be over
 // Margin before the next quiet window and the end of chaos.
@@ -261,7 +339,11 @@ func (s *Scheduler) entry(it *item) Entry {
 	switch {
 	case it.state == waiting:
 		e.Note = "its trigger did not come"
-	case it.state == armed && s.busy(it):
+	case it.state != over && it.unfound:
+		e.Note = "nobody was known to be the " + it.fault.Target
+	case it.state == armed && it.due <= s.now && s.crowded(it.fault):
+		e.Note = "too many brokers were away"
+	case it.state == armed && s.busy(it.fault, it.breaksIn):
 		e.Note = "its target was still under another fault"
 	case it.state == armed && it.due > s.now:
 		e.Note = "not due yet"

@@ -67,7 +67,7 @@ func (a Anchor) check(ref int, faults []Fault, chaos int64) error {
 		return fmt.Errorf("after.delay is %d ns, outside the chaos of %d ns", e.Delay, chaos)
 	case a.At != 0:
 		return fmt.Errorf("both at and after are set")
-	case e.Point != "" && roleOf(e.Process) != Broker:
+	case e.Point != "" && e.Process != AnyProcess && roleOf(e.Process) != Broker:
 		return fmt.Errorf("after.process is %q; points are passed by brokers", e.Process)
 	case e.Fault == 0:
 		return nil

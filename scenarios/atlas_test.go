@@ -23,7 +23,7 @@ func paramNames(k faults.Spec) string {
 	var names []string
 	for _, p := range k.Params {
 		switch {
-		case p.Name == "side": // drawn, no key
+		case noKey(p):
 		case p.Optional:
 			names = append(names, "(`"+p.Name+"`)")
 		default:
@@ -39,8 +39,13 @@ func kindSections() []byte {
 	for _, k := range faults.Kinds() {
 		fmt.Fprintf(&b, "\n### `%s`\n\n%s.\n\n", k.Kind, sentence(k.Does))
 		fmt.Fprintf(&b, "- **Imitates** %s.\n- **Must hold all the same:** %s.\n", k.Imitates, k.Survives)
-		if !k.Survivable(1) {
-			b.WriteString("- **Atlas:** one copy of a message cannot survive it; only `no-data-corruption` can be required.\n")
+		switch {
+		case k.Cluster:
+			b.WriteString("- **Atlas:** for clusters; over a run it may hit a minority of the brokers.\n")
+		case k.Loses():
+			b.WriteString("- **Atlas:** one copy of a message cannot survive it: with one broker only `no-data-corruption` can be required; of a cluster it may hit a minority over a run.\n")
+		case k.TakesAway:
+			b.WriteString("- **Atlas:** of a cluster it takes a broker away: a minority at a time.\n")
 		}
 		fmt.Fprintf(&b, "- **Worlds:** %s. **Targets:** %s.\n", strings.Join(k.Worlds, ", "), roleList(k.Roles))
 		b.WriteString("\n| parameter | value | meaning |\n|---|---|---|\n")
@@ -67,10 +72,13 @@ func roleList(roles []faults.Role) string {
 	return strings.Join(out, ", ")
 }
 
+// noKey tells of a parameter that follows from others or is drawn.
+func noKey(p faults.Param) bool { return p.Name == "side" || p.Name == "among" }
+
 func paramValue(p faults.Param) string {
 	var value string
 	switch {
-	case p.Name == "side":
+	case noKey(p):
 		return "not a key; the plan shows it"
 	case p.Name == "shape":
 		value = "see the [shapes](#shapes-of-a-partition)"

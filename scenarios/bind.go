@@ -32,11 +32,15 @@ func bind(v values) Scenario {
 	if s.Target.Kind == "pestle" && s.Target.Durability == "" {
 		s.Target.Durability = "fsync"
 	}
+	s.nodes = []int64{1}
+	if got, ok := v.of["target.nodes"]; ok {
+		s.nodes = got.set
+	}
 	if v.text("target.disk") == DiskLying {
 		s.Target.Disk = DiskLying
 	}
 	if v.has("target.knobs") {
-		s.knobs = &knobs{fileSize: v.span("target.knobs.file_size"), cache: v.span("target.knobs.cache")}
+		s.knobs = &knobs{fileSize: v.span("target.knobs.file_size"), cache: v.span("target.knobs.cache"), log: v.span("target.knobs.log")}
 	}
 	if v.has("network") {
 		s.network = &network{
@@ -125,6 +129,7 @@ func bindFault(v values, at string) faultLine {
 			fault:    v.text(at + ".after.fault"),
 			point:    v.text(at + ".after.point"),
 			count:    v.span(at + ".after.count"),
+			process:  v.text(at + ".after.process"),
 			delay:    v.span(at + ".after.delay"),
 		}
 	}

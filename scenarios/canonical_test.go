@@ -161,16 +161,16 @@ func TestWrongPlansOfSim(t *testing.T) {
 		{"plant", `"plant":"lease-forgotten"`, `"plant":"-x"`, `plan: target: plant "-x" is no id of 1..64 of a-z, 0-9 and -`},
 		{"file size", `"file_size":1048576`, `"file_size":1`, "plan: target: knobs.file_size is 1, allowed is 65536..1073741824"},
 		{"cache", `"cache":65536`, `"cache":0`, "plan: target: knobs.cache is 0, allowed is 1..1073741824"},
-		{"knobs of nsqd", `"durability":"fsync","kind":"pestle"`, `"kind":"nsq"`, "plan: target: disk, plant and knobs are for kind pestle"},
+		{"knobs of nsqd", `"durability":"fsync","kind":"pestle"`, `"kind":"nsq"`, "plan: target: nodes, disk, plant and knobs are for kind pestle"},
 		{"only, falling", `"only":[[3,3],[5,9]]`, `"only":[[5,9],[3,3]]`, "plan: workload: producer 1: only: range 2 (3..3) is not ascending, behind a gap after the one before it, and within 1..4294967296"},
 		{"only, one range in two", `"only":[[3,3],[5,9]]`, `"only":[[3,3],[4,9]]`, "plan: workload: producer 1: only: range 2 (4..9) is not ascending, behind a gap after the one before it, and within 1..4294967296"},
 		{"only, from 0", `"only":[[3,3],[5,9]]`, `"only":[[0,3],[5,9]]`, "plan: workload: producer 1: only: range 1 (0..3) is not ascending, behind a gap after the one before it, and within 1..4294967296"},
 		{"only, empty range", `"only":[[3,3],[5,9]]`, `"only":[[3,2],[5,9]]`, "plan: workload: producer 1: only: range 1 (3..2) is not ascending, behind a gap after the one before it, and within 1..4294967296"},
 		{"peer", `"peer":"consumer-ordered-1"`, `"peer":"consumer-x-1"`, `plan: fault 1: no process is named "consumer-x-1"; there are broker-1, producer-1, producer-2, consumer-ordered-1, consumer-shared-1, consumer-shared-2`},
-		{"ring", `"side":["broker-1","producer-1",`, `"side":["broker-1",`, "plan: fault 2: side: 5 processes in the ring; there are 6"},
+		{"ring", `"side":["broker-1","producer-1",`, `"side":["broker-1",`, "plan: fault 2: side: 5 processes in the ring; there have to be 6"},
 		{"process", `"process":"broker-1"`, `"process":"broker-2"`, `plan: fault 3: no process is named "broker-2"; there are broker-1, producer-1, producer-2, consumer-ordered-1, consumer-shared-1, consumer-shared-2`},
 		{"medium", `"kind":"kill"`, `"kind":"lost-write","rate":5`, "plan: fault 3: for is 0 ns; a lost-write takes 1000000..600000000000 ns"},
-		{"medium of one copy", `"for":0,"kind":"kill"`, `"for":1000000,"kind":"lost-write","rate":5`, "plan: fault 3: a lost-write, and 1 broker holds 1 copy of a message: what the medium loses is lost, and that is no fault of the broker; only no-data-corruption can be required"},
+		{"medium of one copy", `"for":0,"kind":"kill"`, `"for":1000000,"kind":"lost-write","rate":5`, "plan: faults: 1 broker holds 1 copy of a message: what the medium loses is lost, and that is no fault of the broker; only no-data-corruption can be required"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !strings.Contains(good, c.old) {

@@ -14,6 +14,7 @@ type value struct {
 	span  span     // numbers: in ns, permille, bytes …
 	text  string   // text, names and choices
 	list  []string // lists of texts
+	set   []int64  // numbers of a set
 	count int      // lists of mappings: how many
 }
 
@@ -91,6 +92,11 @@ func (v values) key(n *node, path string, k key) error {
 		v.of[path] = value{list: list}
 		return err
 	}
+	if k.shape == oneOfSet {
+		set, err := numbersOf(n, path, k)
+		v.of[path] = value{set: set}
+		return err
+	}
 	if n.kind != scalar {
 		return wrong(n, path, k)
 	}
@@ -126,6 +132,29 @@ func texts(n *node, path string, k key) ([]string, error) {
 		list = append(list, item.text)
 	}
 	return list, nil
+}
+
+// numbersOf checks a number of a set, or a list of such.
+func numbersOf(n *node, path string, k key) ([]int64, error) {
+	items := n.items
+	if n.kind == scalar {
+		items = []*node{n}
+	}
+	if len(items) == 0 {
+		return nil, wrong(n, path, k)
+	}
+	var set []int64
+	for _, item := range items {
+		number, ok := parseInt(item.text)
+		switch {
+		case item.kind != scalar || item.quoted || !ok || !slices.Contains(k.set, number):
+			return nil, wrong(item, path, k)
+		case slices.Contains(set, number):
+			return nil, fmt.Errorf("%s: %s: %d stands there twice", item.where, path, number)
+		}
+		set = append(set, number)
+	}
+	return set, nil
 }
 
 // single checks one scalar.

@@ -19,7 +19,7 @@ func (s Scenario) consistent() error {
 		s.workloadFits(),
 		s.phasesFit(),
 		s.judgementFits(),
-		s.faultsFit(),
+		s.faultsFitEveryNumber(),
 		s.worldsFit(),
 	)
 }
@@ -39,6 +39,12 @@ func (s Scenario) at(path string) string {
 	}
 }
 
+// gives tells whether the file has a key.
+func (s Scenario) gives(path string) bool {
+	_, given := s.where[path]
+	return given
+}
+
 // contradiction is an error about the key at path.
 func (s Scenario) contradiction(path, format string, args ...any) error {
 	return fmt.Errorf("%s: %s %s", s.at(path), path, fmt.Sprintf(format, args...))
@@ -54,6 +60,8 @@ func (s Scenario) targetFits() error {
 		return s.contradiction("target.disk", "is for kind pestle")
 	case !pestle && t.Plant != "":
 		return s.contradiction("target.plant", "is for kind pestle")
+	case !pestle && s.gives("target.nodes"):
+		return s.contradiction("target.nodes", "are for kind pestle")
 	case !pestle && s.knobs != nil:
 		return s.contradiction("target.knobs", "are for kind pestle")
 	case pestle && t.Address != "":

@@ -18,9 +18,15 @@ type occurrence struct {
 	of     int      // how many its line has
 	key    []string // of its draws
 	fault  faults.Fault
-	cause  *occurrence   // that it waits for
-	effect []*occurrence // that wait for it
-	left   bool          // out of the plan: no place
+	also   []faults.Fault // the same on other brokers at once
+	cause  *occurrence    // that it waits for
+	effect []*occurrence  // that wait for it
+	left   bool           // out of the plan: no place
+}
+
+// faults lists the faults of an occurrence.
+func (o *occurrence) faults() []faults.Fault {
+	return append([]faults.Fault{o.fault}, o.also...)
 }
 
 // draw draws everything about the faults but the times of those that are not
@@ -54,13 +60,18 @@ func (s Scenario) draw(seed uint64) []*occurrence {
 	}
 	for _, o := range all {
 		if o.cause == nil {
-			s.drawTarget(seed, o, s.candidates(s.faults[o.line].target))
+			s.drawTarget(seed, o, s.targets(seed, s.faults[o.line]))
 		}
 	}
 	for _, o := range all {
-		if o.cause != nil {
-			s.drawTarget(seed, o, without(s.candidates(s.faults[o.line].target), o.cause.fault.Target))
+		if o.cause == nil {
+			continue
 		}
+		targets := s.targets(seed, s.faults[o.line])
+		for _, held := range o.cause.faults() {
+			targets = without(targets, held.Target)
+		}
+		s.drawTarget(seed, o, targets)
 	}
 	return all
 }
@@ -111,36 +122,100 @@ func (f faultLine) drawParameters(seed uint64, o *occurrence) {
 // drawTarget draws whom the fault hits, and all that depends on it.
 func (s Scenario) drawTarget(seed uint64, o *occurrence, candidates []string) {
 	f, line := &o.fault, s.faults[o.line]
+	if several(line.target) {
+		s.drawSeveral(seed, o, candidates)
+		return
+	}
 	f.Target = pick(stream(seed, o.key, "target"), candidates)
 	if line.peer != "" {
-		f.Peer = pick(stream(seed, o.key, "peer"), without(s.candidates(line.peer), f.Target))
+		f.Peer = pick(stream(seed, o.key, "peer"), apart(s.candidates(line.peer), f.Target))
 	}
-	if after := f.Anchor.After; after != nil && after.Point != "" {
-		after.Process = s.passes(f.Target)
-	}
-	f.Side = drawSide(stream(seed, o.key, "side"), f.Shape, f.Target, s.processes())
+	s.drawPasser(o)
+	f.Among = s.among(f.Shape, f.Target)
+	f.Side = s.drawSide(stream(seed, o.key, "side"), *f)
+	f.Away = s.away(*f, 1)
 }
 
-// passes returns the process whose points a fault on target waits for: the
-// target, or the broker where it is a client.
-func (s Scenario) passes(target string) string {
-	if role, _ := faults.RoleOf(target); role == faults.Broker {
-		return target
+// drawSeveral draws the brokers that are hit at once, each for its own time.
+func (s Scenario) drawSeveral(seed uint64, o *occurrence, brokers []string) {
+	line := s.faults[o.line]
+	if line.target == mostBrokers {
+		shuffle(stream(seed, o.key, "target"), brokers)
+		brokers = brokers[:min(len(brokers), majority(s.Target.nodes()))]
+		slices.Sort(brokers)
 	}
-	return s.candidates(string(faults.Broker))[0]
+	o.fault.Target = brokers[0]
+	s.drawPasser(o)
+	o.fault.Away = s.away(o.fault, len(brokers))
+	for _, name := range brokers[1:] {
+		f := o.fault
+		f.Target = name
+		f.For = duration(stream(seed, o.key, "for "+name), line.length)
+		o.also = append(o.also, f)
+	}
+}
+
+// drawPasser says whose points the fault waits for, if it waits for any: those
+// of the broker that the line names, or else of the target, where that is one
+// broker, or of any.
+func (s Scenario) drawPasser(o *occurrence) {
+	after := o.fault.Anchor.After
+	if after == nil || after.Point == "" {
+		return
+	}
+	line := s.faults[o.line]
+	role, _ := faults.RoleOf(o.fault.Target)
+	switch {
+	case line.after.process != "":
+		after.Process = line.after.process
+	case !s.Target.clustered():
+		after.Process = s.Target.brokers()[0]
+	case role == faults.Broker && !several(line.target):
+		after.Process = o.fault.Target
+	default:
+		after.Process = faults.AnyProcess
+	}
+}
+
+// among tells who takes part in a partition: of a cluster, where the target is
+// one of the brokers, the brokers only. The clients reach both sides then.
+func (s Scenario) among(shape faults.Shape, target string) faults.Role {
+	if role, _ := faults.TargetRole(target); shape != "" && s.Target.clustered() && role == faults.Broker {
+		return faults.Broker
+	}
+	return ""
+}
+
+// away is how many brokers may be away at once beside a fault that takes one
+// away, and so many others with it.
+func (s Scenario) away(f faults.Fault, together int) int {
+	spec, _ := faults.Find(f.Kind)
+	if role, _ := faults.TargetRole(f.Target); !s.Target.clustered() || !spec.TakesAway || role != faults.Broker {
+		return 0
+	}
+	return max(together, faults.Expendable(s.Target.nodes()))
 }
 
 // drawSide draws who stands where in a partition; see faults.Shape.
-func drawSide(r *random.Stream, form faults.Shape, target string, processes []string) []string {
-	others := without(processes, target)
-	switch form {
+func (s Scenario) drawSide(r *random.Stream, f faults.Fault) []string {
+	all := s.processes()
+	if f.Among != "" {
+		all = s.Target.family(f.Target)
+	}
+	others := without(all, f.Target)
+	brokers := s.Target.nodes()
+	switch f.Shape {
 	case faults.Halves:
-		return append([]string{target}, half(r, others, 0)...)
+		return append([]string{f.Target}, half(r, others, 0)...)
+	case faults.Majority:
+		return append([]string{f.Target}, some(r, others, majority(brokers)-1)...)
+	case faults.Minority:
+		return append([]string{f.Target}, some(r, others, faults.Expendable(brokers)-1)...)
 	case faults.Bridge:
 		return half(r, others, 1)
 	case faults.Ring:
 		shuffle(r, others)
-		return append([]string{target}, others...)
+		return append([]string{f.Target}, others...)
 	}
 	return nil
 }
@@ -149,6 +224,14 @@ func drawSide(r *random.Stream, form faults.Shape, target string, processes []st
 func half(r *random.Stream, list []string, least int64) []string {
 	shuffle(r, list)
 	side := list[:r.Between(least, int64(len(list))-1)]
+	slices.Sort(side)
+	return side
+}
+
+// some draws so many of the list.
+func some(r *random.Stream, list []string, n int) []string {
+	shuffle(r, list)
+	side := list[:n]
 	slices.Sort(side)
 	return side
 }
@@ -208,19 +291,25 @@ func (s Scenario) drawKey(i int) []string {
 func number(all []*occurrence) []faults.Fault {
 	var out []faults.Fault
 	add := func(o *occurrence) {
-		o.fault.Ref = len(out) + 1
-		out = append(out, o.fault)
+		for _, f := range o.faults() {
+			f.Ref = len(out) + 1
+			out = append(out, f)
+		}
+	}
+	withEffects := func(o *occurrence) {
+		ref := len(out) + 1
+		add(o)
 		for _, e := range o.effect {
-			e.fault.Ref, e.fault.Anchor.After.Fault = len(out)+1, o.fault.Ref
-			out = append(out, e.fault)
+			e.fault.Anchor.After.Fault = ref // it is that of its companions too
+			add(e)
 		}
 	}
 	for _, o := range byTime(all) {
-		add(o)
+		withEffects(o)
 	}
 	for _, o := range all {
 		if o.cause == nil && o.fault.Anchor.After != nil {
-			add(o)
+			withEffects(o)
 		}
 	}
 	return out

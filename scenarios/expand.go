@@ -14,6 +14,7 @@ import (
 //
 // The error says that the faults do not fit into the chaos.
 func Expand(s Scenario, seed uint64) (Plan, error) {
+	s = s.of(s.nodes[stream(seed, []string{"target"}, "nodes").Below(int64(len(s.nodes)))])
 	p := Plan{
 		Schema:   PlanSchema,
 		Scenario: s.Name,
@@ -49,6 +50,7 @@ func (k *knobs) expand(seed uint64) *Knobs {
 	return &Knobs{
 		FileSize: size(stream(seed, key, "file_size"), k.fileSize),
 		Cache:    size(stream(seed, key, "cache"), k.cache),
+		Log:      size(stream(seed, key, "log"), k.log),
 	}
 }
 

@@ -33,6 +33,7 @@ const (
 	aPercent  // share with one decimal place at most
 	percents  // share or range of them
 	millionth // parts per million, negative ones too, or range of them
+	oneOfSet  // one of key.set or list of different ones
 )
 
 // key is one key of a scenario file. The table of all keys is the only place
@@ -42,6 +43,7 @@ type key struct {
 	shape    shape
 	lo, hi   int64    // bounds of a number (in ns, permille, bytes …) or of a list's length
 	choices  []string // for choices
+	set      []int64  // for a number of a set
 	required bool     // in a mapping that is there
 	byDef    string   // default, as it would be written; "" none
 	about    string
@@ -65,6 +67,7 @@ func topKeys() []key {
 		{path: "worlds", shape: choices, lo: 1, choices: worlds(), byDef: "[process]", about: "worlds it can run in, the preferred one first"},
 		{path: "target", shape: aMap, about: "the system under test"},
 		{path: "target.kind", shape: aChoice, choices: []string{"pestle", "nsq"}, byDef: "pestle", about: "Pestle's own broker, or nsqd"},
+		{path: "target.nodes", shape: oneOfSet, set: []int64{1, 3, 5}, byDef: "1", about: "pestle only: brokers in the cluster, broker-1 and so on; one of a list is drawn for each seed"},
 		{path: "target.durability", shape: aChoice, choices: []string{"fsync", "memory"}, about: "pestle only, fsync unless said otherwise: memory acknowledges before the disk has it and must lose messages"},
 		{path: "target.flags", shape: flags, hi: maxFlags, about: "extra flags for the target's program"},
 		{path: "target.address", shape: anAddress, about: "nsq only: TCP host:port of an nsqd that runs already; it gets no faults"},
@@ -74,6 +77,7 @@ func topKeys() []key {
 		{path: "target.knobs", shape: aMap, about: "pestle in sim only: sizes in the broker, drawn for each seed; they change when things happen, never what is promised"},
 		{path: "target.knobs.file_size", shape: byteSizes, lo: minFileSize, hi: maxFileSize, byDef: "16MiB", about: "of a journal file"},
 		{path: "target.knobs.cache", shape: byteSizes, lo: 1, hi: maxCache, byDef: "64MiB", about: "of bodies in memory; others are read back from the journal"},
+		{path: "target.knobs.log", shape: byteSizes, lo: minLog, hi: maxLog, about: "of entries in memory, of each group, for brokers that lag; one that lags further gets a snapshot; 8MiB unless said otherwise"},
 		{path: "network", shape: aMap, about: "sim only: what the network is like without any fault, drawn for each seed"},
 		{path: "network.latency", shape: durations, lo: 0, hi: maxLatency, byDef: "100us", about: "that each packet takes, one way"},
 		{path: "network.spread", shape: durations, lo: 0, hi: maxLatency, byDef: "200us", about: "that a packet takes more, on average; most take less and a few much more"},
@@ -143,7 +147,7 @@ func faultKeys() []key {
 		{path: "faults", shape: aList, hi: maxFaultLines, about: "the fault mix; lines do not influence one another's draws"},
 		{path: "faults[].name", shape: aSlug, about: "name that another line's after.fault can use"},
 		{path: "faults[].kind", shape: aChoice, choices: kinds, required: true, about: "kind of failure"},
-		{path: "faults[].target", shape: aText, hi: 2 * maxName, required: true, about: "broker, producer, consumer, consumer-<channel>: one of them, drawn each time; or the name of one process"},
+		{path: "faults[].target", shape: aText, hi: 2 * maxName, required: true, about: "broker, producer, consumer, consumer-<channel>: one of them, drawn each time; or the name of one process; of a cluster also leader, follower, follower-<n>, metadata-leader, metadata-follower: who that is when the fault begins; brokers, majority: so many at once"},
 		{path: "faults[].chance", shape: aPercent, lo: 0, hi: 1000, byDef: "100%", about: "chance of the line to be in a seed's plan at all; below 100% its faults are also left out where they find no place"},
 		{path: "faults[].times", shape: numbers, lo: 1, hi: maxTimes, byDef: "1", about: "how often"},
 		{path: "faults[].for", shape: durations, lo: 0, hi: most, about: "how long; what that means, and its bounds, stand with the kind"},
@@ -158,6 +162,7 @@ func faultKeys() []key {
 		{path: "faults[].after.fault", shape: aSlug, about: "the line of that name took effect: the first time of this line after the first time of that one, and so on"},
 		{path: "faults[].after.point", shape: aChoice, choices: points, about: "sim only: the broker passed that point of its code"},
 		{path: "faults[].after.count", shape: numbers, lo: 1, hi: maxAfterCount, byDef: "1", about: "so many times since the start of chaos; for point only"},
+		{path: "faults[].after.process", shape: aText, hi: maxName, about: "who passed it: the name of a broker, or any, which counts all of them together; for point only; unless said otherwise the target where that is a named or drawn broker, else any"},
 		{path: "faults[].after.delay", shape: durations, lo: 0, hi: maxTimeout, byDef: "0s", about: "and then so long"},
 	}...)
 }
@@ -287,6 +292,8 @@ func (k key) wanted() string {
 		return "1 to 64 of a-z, 0-9 and '-', beginning with a letter"
 	case aChoice:
 		return "one of " + strings.Join(k.choices, ", ")
+	case oneOfSet:
+		return "one of " + joinNumbers(k.set) + " or a list of them such as [" + joinNumbers(k.set[1:]) + "]"
 	case choices:
 		return "a list of " + strings.Join(k.choices, ", ")
 	case flags:
@@ -315,6 +322,14 @@ func (k key) wanted() string {
 		return "parts per million such as 200ppm or a range such as -200ppm..200ppm, " + k.bounds()
 	}
 	panic("scenarios: shape without words")
+}
+
+func joinNumbers(list []int64) string {
+	var words []string
+	for _, n := range list {
+		words = append(words, formatInt(n))
+	}
+	return strings.Join(words, ", ")
 }
 
 // pattern replaces the positions in lists of a full path by [].

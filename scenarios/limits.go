@@ -55,6 +55,8 @@ const (
 	minFileSize = 64 << 10
 	maxFileSize = 1 << 30
 	maxCache    = 1 << 30
+	minLog      = 1 << 10 // a few entries
+	maxLog      = 1 << 30
 	maxLatency  = second // of the network without faults
 
 	maxFaultLines = 100

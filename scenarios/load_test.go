@@ -215,7 +215,7 @@ func TestSettings(t *testing.T) {
 
 		{setting: "target.durability=memroy", want: `target.durability is "memroy"; did you mean "memory"? allowed: fsync, memory`},
 		{setting: "traget.durability=memory", want: `unknown key "traget" in the scenario; did you mean "target"? allowed: name, about, worlds, target, network, workload, phases, faults, properties, claims`},
-		{setting: "target.durabilty=memory", want: `unknown key "durabilty" in target; did you mean "durability"? allowed: kind, durability, flags, address, http, disk, plant, knobs`},
+		{setting: "target.durabilty=memory", want: `unknown key "durabilty" in target; did you mean "durability"? allowed: kind, nodes, durability, flags, address, http, disk, plant, knobs`},
 		{setting: "phases.recovery=6s", want: `phases.recovery is 6s, but a quiet window lasts only 5s: nothing could be judged in it`},
 		{setting: "faults.1.times=3", want: `faults is a list with 1 items; "1" is none of 0..0`},
 		{setting: "faults.first.times=3", want: `faults is a list with 1 items; "first" is none of 0..0`},

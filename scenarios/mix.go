@@ -3,18 +3,31 @@
 package scenarios
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"pestle/checker"
 	"pestle/faults"
 )
+
+// faultsFitEveryNumber holds the mix to each number of brokers that a seed can
+// draw.
+func (s Scenario) faultsFitEveryNumber() error {
+	for _, n := range s.nodes {
+		if err := s.of(n).faultsFit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (s Scenario) faultsFit() error {
 	total := int64(0)
 	for _, f := range s.faults {
-		total += f.times.hi
+		each := int64(1)
+		if several(f.target) {
+			each = int64(s.Target.nodes())
+		}
+		total += each * f.times.hi
 	}
 	if total > faults.MaxFaults {
 		return s.contradiction("faults", "happen up to %d times together; a plan holds %d", total, faults.MaxFaults)
@@ -30,10 +43,11 @@ func (s Scenario) faultsFit() error {
 func (s Scenario) faultFits(i int, f faultLine) error {
 	spec, _ := faults.Find(faults.Kind(f.kind)) // the key table has no other kinds
 	err := firstError(
-		s.atlasAllows(f, spec),
 		s.lengthFits(f, spec),
 		s.parametersFit(f, spec),
 		s.targetsFit(f, spec),
+		s.shapeFits(f),
+		s.atlasAllows(f, spec),
 	)
 	if err != nil {
 		return err
@@ -51,29 +65,9 @@ func (s Scenario) faultFits(i int, f faultLine) error {
 	return s.afterFits(f)
 }
 
-// atlasAllows refuses what the target cannot survive, where surviving it is
-// required.
-func (s Scenario) atlasAllows(f faultLine, spec faults.Spec) error {
-	copies := int64(len(s.candidates(string(faults.Broker))))
-	if spec.Survivable(copies) || onlyCorruption(s.properties) {
-		return nil
-	}
-	return s.contradiction(f.path+".kind", "is %s, and %s: require properties: [%s], which a clean refusal meets, or leave the line out", f.kind, tooFewCopies(copies), checker.NoDataCorruption)
-}
-
-// onlyCorruption tells whether no more is required than that nothing is
-// delivered corrupted.
-func onlyCorruption(properties []string) bool {
-	return !slices.ContainsFunc(properties, func(p string) bool { return p != checker.NoDataCorruption })
-}
-
-func tooFewCopies(n int64) string {
-	return fmt.Sprintf("%d broker holds %d copy of a message: what the medium loses is lost, and that is no fault of the broker", n, n)
-}
-
 func (s Scenario) lengthFits(f faultLine, spec faults.Spec) error {
 	path := f.path + ".for"
-	_, given := s.where[path]
+	given := s.gives(path)
 	switch {
 	case spec.MaxFor == 0 && given:
 		return s.contradiction(path, "is not for a %s: it is over at once", f.kind)
@@ -129,42 +123,6 @@ func paramBounds(p faults.Param) string {
 	return formatSpan(span{p.Min, p.Max}, shapeOf(p).format())
 }
 
-// targetsFit finds processes for the line's target and peer.
-func (s Scenario) targetsFit(f faultLine, spec faults.Spec) error {
-	if err := s.processFits(f.path+".target", f.target); err != nil {
-		return err
-	}
-	for _, process := range s.candidates(f.target) {
-		if role, _ := faults.RoleOf(process); !slices.Contains(spec.Roles, role) {
-			return s.contradiction(f.path+".target", "is %s, but a %s does not apply to a %s", f.target, f.kind, role)
-		}
-	}
-	if f.peer == "" {
-		return nil
-	}
-	if err := s.processFits(f.path+".peer", f.peer); err != nil {
-		return err
-	}
-	for _, process := range s.candidates(f.target) {
-		if len(without(s.candidates(f.peer), process)) == 0 {
-			return s.contradiction(f.path+".peer", "is %s, the target itself; name another", process)
-		}
-	}
-	return nil
-}
-
-// processFits tells whether a word stands for processes that run during chaos.
-func (s Scenario) processFits(path, word string) error {
-	if len(s.candidates(word)) == 0 {
-		words := s.targetWords()
-		return s.contradiction(path, "is %q%s allowed: %s", word, orSemicolon(didYouMean(word, words)), strings.Join(words, ", "))
-	}
-	if s.workload.consumeAfterChaos && strings.HasPrefix(word, "consumer") {
-		return s.contradiction(path, "is %s, but with workload.consume: after-chaos no consumer runs while faults are active", word)
-	}
-	return nil
-}
-
 func (s Scenario) afterFits(f faultLine) error {
 	at, a := f.path+".after", f.after
 	set := 0
@@ -176,8 +134,11 @@ func (s Scenario) afterFits(f faultLine) error {
 	if set != 1 {
 		return s.contradiction(at, "has %d of acks, attempts, fault and point; write exactly one", set)
 	}
-	if _, counted := s.where[at+".count"]; counted && a.point == "" {
+	if s.gives(at+".count") && a.point == "" {
 		return s.contradiction(at+".count", "is for point; acks and attempts are numbers themselves")
+	}
+	if err := s.passerFits(at+".process", a); err != nil {
+		return err
 	}
 	if a.fault != "" {
 		return s.causeFits(f)
@@ -212,22 +173,56 @@ func (s Scenario) causeFits(f faultLine) error {
 		case f.times.hi > cause.times.lo:
 			return s.contradiction(f.path+".times", "is up to %d, but %s happens only %d times for sure", f.times.hi, cause.name, cause.times.lo)
 		}
-		// The cause still holds its target.
-		for _, target := range s.candidates(cause.target) {
-			if others := without(s.candidates(f.target), target); len(others) == 0 {
-				return s.contradiction(f.path+".target", "is %s, but %s holds that process then; name another", target, cause.name)
-			}
-		}
-		return nil
+		return s.besideFits(f, cause)
 	}
 	return s.contradiction(at, "is %q, but no line has that name%s", f.after.fault, didYouMean(f.after.fault, names))
 }
 
-// without returns the list without one of its members.
-func without(list []string, member string) []string {
+// besideFits looks at whom f can hit while what it waits for is still on: that
+// one holds its target, and may have taken as many brokers away as may be.
+func (s Scenario) besideFits(f, cause faultLine) error {
+	for _, target := range s.candidates(cause.target) {
+		others := without(s.candidates(f.target), target)
+		if several(cause.target) && slices.Contains(s.Target.brokers(), target) {
+			others = without(s.candidates(f.target), s.Target.brokers()...)
+		}
+		if len(others) == 0 {
+			return s.contradiction(f.path+".target", "is %s, but %s holds that process then; name another", f.target, cause.name)
+		}
+	}
+	if n := s.Target.nodes(); s.takesAway(f) && s.takesAway(cause) && faults.Expendable(n) < 2 {
+		return s.contradiction(f.path+".after.fault", "is %s, which takes a broker of %d away as this line does, and so many are not away at once; say target: %s in one line instead", cause.name, n, mostBrokers)
+	}
+	return nil
+}
+
+// takesAway tells whether a line takes brokers of a cluster away.
+func (s Scenario) takesAway(f faultLine) bool {
+	spec, _ := faults.Find(faults.Kind(f.kind))
+	return s.Target.clustered() && spec.TakesAway && slices.ContainsFunc(s.candidates(f.target), func(target string) bool {
+		role, _ := faults.TargetRole(target)
+		return role == faults.Broker
+	})
+}
+
+// passerFits looks at who has to pass a point.
+func (s Scenario) passerFits(path string, a *afterLine) error {
+	words := append(s.Target.brokers(), faults.AnyProcess)
+	switch {
+	case a.process == "":
+	case a.point == "":
+		return s.contradiction(path, "is for point")
+	case !slices.Contains(words, a.process):
+		return s.contradiction(path, "is %q%s allowed: %s", a.process, orSemicolon(didYouMean(a.process, words)), strings.Join(words, ", "))
+	}
+	return nil
+}
+
+// without returns the list without some of its members.
+func without(list []string, members ...string) []string {
 	var out []string
 	for _, s := range list {
-		if s != member {
+		if !slices.Contains(members, s) {
 			out = append(out, s)
 		}
 	}

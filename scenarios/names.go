@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// brokerName is the name of the broker with that node id, from 1.
+func brokerName(n int) string { return "broker-" + strconv.Itoa(n) }
+
 // producerName is the name of the n-th producer, from 1.
 func producerName(n int) string { return "producer-" + strconv.Itoa(n) }
 

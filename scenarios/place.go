@@ -18,6 +18,7 @@ const placeTries = 64
 type hold struct {
 	target string
 	during faults.Window
+	away   int // Fault.Away, of a fault that takes a broker away; 0 where any number may be away
 }
 
 // place draws the times of the faults that are not triggered, so that each
@@ -89,8 +90,11 @@ func placeAll(timed []*occurrence, choose func(o *occurrence, taken []hold) (int
 // put gives the fault its moment and adds what it takes.
 func (o *occurrence) put(at int64, taken []hold) []hold {
 	o.fault.Anchor.At = at
+	for i := range o.also {
+		o.also[i].Anchor.At = at
+	}
 	for _, h := range o.holds() {
-		taken = append(taken, hold{h.target, faults.Window{From: at + h.during.From, To: at + h.during.To}})
+		taken = append(taken, h.from(at))
 	}
 	return taken
 }
@@ -137,12 +141,39 @@ func withTime(all []*occurrence) []*occurrence {
 
 // holds lists what the fault and those that wait for it hold, from its start.
 func (o *occurrence) holds() []hold {
-	out := []hold{{o.fault.Target, faults.Window{To: o.fault.For + faults.Settle}}}
+	var out []hold
+	for _, f := range o.faults() {
+		out = append(out, holdOf(f, 0))
+	}
 	for _, e := range o.effect {
-		from := e.fault.Anchor.After.Delay
-		out = append(out, hold{e.fault.Target, faults.Window{From: from, To: from + e.fault.For + faults.Settle}})
+		for _, f := range e.faults() {
+			out = append(out, holdOf(f, f.Anchor.After.Delay))
+		}
 	}
 	return out
+}
+
+// holdOf is what a fault takes that begins so long after what it waits for.
+func holdOf(f faults.Fault, from int64) hold {
+	return hold{f.Target, faults.Window{From: from, To: from + f.For + faults.Settle}, f.Away}
+}
+
+// from is the hold of a fault that starts then.
+func (h hold) from(at int64) hold {
+	h.during.From += at
+	h.during.To += at
+	return h
+}
+
+// meets tells whether two holds overlap in time.
+func (h hold) meets(o hold) bool {
+	return h.during.From < o.during.To && o.during.From < h.during.To
+}
+
+// excludes tells whether two holds must not overlap, or not with more of their
+// kind.
+func (h hold) excludes(o hold) bool {
+	return faults.MayMeet(h.target, o.target) || h.away > 0 && o.away > 0
 }
 
 // reach is how long a fault and those that wait for it take.
@@ -201,13 +232,30 @@ func start(open []faults.Window, length, n int64) int64 {
 	panic("scenarios: start outside the open windows")
 }
 
-// free tells whether none of the holds meets one taken on the same target.
+// free tells whether none of the holds meets one taken on the same target, and
+// no more brokers are away than may be.
 func free(at int64, holds, taken []hold) bool {
-	for _, h := range holds {
+	for i, h := range holds {
+		h = h.from(at)
+		away, most := 0, h.away
+		for j, o := range holds {
+			if o = o.from(at); o.away > 0 && (i == j || h.meets(o)) {
+				away++
+			}
+		}
 		for _, t := range taken {
-			if h.target == t.target && at+h.during.From < t.during.To && t.during.From < at+h.during.To {
+			if !h.meets(t) {
+				continue
+			}
+			if faults.MayMeet(h.target, t.target) {
 				return false
 			}
+			if t.away > 0 {
+				away, most = away+1, min(most, t.away)
+			}
+		}
+		if h.away > 0 && away > most {
+			return false
 		}
 	}
 	return true
@@ -223,7 +271,7 @@ func firstFree(open []faults.Window, holds, taken []hold) (int64, bool) {
 	}
 	for _, h := range holds {
 		for _, t := range taken {
-			if h.target == t.target {
+			if h.excludes(t) {
 				candidates = append(candidates, t.during.To-h.during.From)
 			}
 		}

@@ -10,6 +10,7 @@ type Scenario struct {
 	Worlds []string // worlds it can run in, the preferred one first
 	Target Target
 
+	nodes      []int64  // brokers in the cluster, one of them for each seed
 	knobs      *knobs   // nil: the broker's own
 	network    *network // nil: the world's own
 	workload   workload
@@ -24,7 +25,7 @@ type Scenario struct {
 }
 
 type knobs struct {
-	fileSize, cache span // bytes
+	fileSize, cache, log span // bytes
 }
 
 type network struct {
@@ -93,14 +94,15 @@ type afterLine struct {
 	acks, attempts span
 	fault          string // name of a line
 	point          string
-	count          span // of point
+	count          span   // of point
+	process        string // that passes the point; "" when not given
 	delay          span
 }
 
 // processes lists the names of the processes the scenario starts, beside the
 // workload's: brokers first, then producers and consumers.
 func (s Scenario) processes() []string {
-	names := []string{"broker-1"}
+	names := s.Target.brokers()
 	for n := 1; n <= s.workload.producers; n++ {
 		names = append(names, producerName(n))
 	}
@@ -110,49 +112,6 @@ func (s Scenario) processes() []string {
 		}
 	}
 	return names
-}
-
-// candidates lists the processes that a fault line's target stands for: a
-// process by its name, or any of a role (producer) or of a channel's consumers
-// (consumer-ordered). Nothing fits when it is empty.
-func (s Scenario) candidates(target string) []string {
-	var out []string
-	for _, name := range s.processes() {
-		if name == target {
-			return []string{name}
-		}
-		if roleOrChannel(name, s.workload.channels, target) {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-func roleOrChannel(process string, channels []channel, target string) bool {
-	switch target {
-	case "broker", "producer", "consumer":
-		return len(process) > len(target) && process[:len(target)+1] == target+"-"
-	}
-	for _, c := range channels {
-		if target != "consumer-"+c.name {
-			continue
-		}
-		for n := 1; n <= c.consumers; n++ {
-			if process == consumerName(c.name, n) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// targetWords lists what a fault line's target can be.
-func (s Scenario) targetWords() []string {
-	words := []string{"broker", "producer", "consumer"}
-	for _, c := range s.workload.channels {
-		words = append(words, "consumer-"+c.name)
-	}
-	return append(words, s.processes()...)
 }
 
 // windows returns the quiet windows that fit into the chaos whole.

@@ -184,6 +184,8 @@ func valueSchema(k key) object {
 		return text("^[^ /@?#]+:[0-9]+$")
 	case aNumber:
 		return whole
+	case oneOfSet:
+		return object{{"anyOf", []object{{{"enum", k.set}}, {{"type", "array"}, {"minItems", 1}, {"uniqueItems", true}, {"items", object{{"enum", k.set}}}}}}}
 	case numbers:
 		return object{{"anyOf", []object{whole, text(rangeForm(numberForm))}}}
 	case byteSizes:
@@ -331,6 +333,8 @@ func briefly(k key) string {
 		return "duration or range, " + k.bounds()
 	case aNumber:
 		return "number, " + k.bounds()
+	case oneOfSet:
+		return "`" + strings.ReplaceAll(joinNumbers(k.set), ", ", "`, `") + "`, or list of them"
 	case numbers:
 		return "number or range, " + k.bounds()
 	case byteSizes:

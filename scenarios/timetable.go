@@ -50,6 +50,9 @@ func (p Plan) writeParts(b *strings.Builder) {
 			what += " " + s
 		}
 	}
+	if t.clustered() {
+		what += fmt.Sprintf(", %d brokers", t.nodes())
+	}
 	if t.Disk != "" {
 		what += ", " + t.Disk + " disk"
 	}
@@ -58,6 +61,9 @@ func (p Plan) writeParts(b *strings.Builder) {
 	}
 	if k := t.Knobs; k != nil {
 		what += fmt.Sprintf(", journal files of %d bytes, cache of %d bytes", k.FileSize, k.Cache)
+		if k.Log > 0 {
+			what += fmt.Sprintf(", %d bytes of entries for who lags", k.Log)
+		}
 	}
 	fmt.Fprintf(b, "target    %s\n", what)
 	if n := p.Network; n != nil {
@@ -131,7 +137,11 @@ func details(f faults.Fault) string {
 	spec, _ := faults.Find(f.Kind)
 	var parts []string
 	if f.Shape != "" {
-		parts = append(parts, string(f.Shape))
+		shape := string(f.Shape)
+		if f.Among != "" {
+			shape += " of the " + string(f.Among) + "s"
+		}
+		parts = append(parts, shape)
 	}
 	if len(f.Side) > 0 {
 		parts = append(parts, "side "+strings.Join(f.Side, " "))
@@ -158,7 +168,11 @@ func trigger(e *faults.Event) string {
 	case e.Fault > 0:
 		what = fmt.Sprintf("fault %d took effect", e.Fault)
 	case e.Point != "":
-		what = fmt.Sprintf("%s passed %s %d times", e.Process, e.Point, e.Count)
+		who := e.Process
+		if who == faults.AnyProcess {
+			who = "any broker"
+		}
+		what = fmt.Sprintf("%s passed %s %d times", who, e.Point, e.Count)
 	case e.Acks > 0:
 		what = fmt.Sprintf("%d acks", e.Acks)
 	default:

@@ -52,20 +52,29 @@ func (p Plan) Validate() error {
 			return fmt.Errorf("fault %d: %w", f.Ref, err)
 		}
 	}
+	brokers := p.Target.nodes()
+	if lost := faults.Lost(p.Faults); lost > faults.Expendable(brokers) && !onlyCorruption(p.Properties) {
+		return fmt.Errorf("faults: %s; only %s can be required", tooManyLost(lost, brokers), checker.NoDataCorruption)
+	}
 	if err := knownOnce("properties", p.Properties, propertySlugs()); err != nil {
 		return err
 	}
 	return knownOnce("claims", p.Claims, checker.ClaimNames())
 }
 
-// checkFault holds a fault to the plan's processes and to the atlas.
+// checkFault holds a fault to the plan's processes and to what a target with so
+// many brokers can be asked.
 func (p Plan) checkFault(f faults.Fault) error {
 	processes := p.Processes()
+	if p.Target.clustered() {
+		processes = append(processes, p.Target.selectors(false)...)
+		processes = append(processes, p.Target.selectors(true)...)
+	}
 	named := append([]string{f.Target}, f.Side...)
 	if f.Peer != "" {
 		named = append(named, f.Peer)
 	}
-	if after := f.Anchor.After; after != nil && after.Point != "" {
+	if after := f.Anchor.After; after != nil && after.Point != "" && after.Process != faults.AnyProcess {
 		named = append(named, after.Process)
 	}
 	for _, name := range named {
@@ -73,19 +82,45 @@ func (p Plan) checkFault(f faults.Fault) error {
 			return fmt.Errorf("no process is named %q; there are %s", name, strings.Join(processes, ", "))
 		}
 	}
-	if f.Shape == faults.Ring && len(f.Side) != len(processes) {
-		return fmt.Errorf("side: %d processes in the ring; there are %d", len(f.Side), len(processes))
+	brokers := p.Target.nodes()
+	spec, _ := faults.Find(f.Kind)
+	switch {
+	case spec.Cluster && brokers == 1:
+		return fmt.Errorf("a %s is for a target with several brokers", f.Kind)
+	case f.Among != "" && brokers == 1:
+		return fmt.Errorf("among %ss, of which there is one", f.Among)
+	case f.Away > brokers:
+		return fmt.Errorf("away is %d; there are %d brokers", f.Away, brokers)
 	}
-	if spec, _ := faults.Find(f.Kind); !spec.Survivable(1) && !onlyCorruption(p.Properties) {
-		return fmt.Errorf("a %s, and %s; only %s can be required", f.Kind, tooFewCopies(1), checker.NoDataCorruption)
+	return p.checkSide(f)
+}
+
+// checkSide holds the side of a partition to those who take part.
+func (p Plan) checkSide(f faults.Fault) error {
+	brokers, want := p.Target.nodes(), len(f.Side)
+	switch f.Shape {
+	case faults.Ring:
+		if want = len(p.Processes()); f.Among != "" {
+			want = brokers
+		}
+	case faults.Majority:
+		want = majority(brokers)
+	case faults.Minority:
+		want = faults.Expendable(brokers)
+	}
+	if len(f.Side) != want {
+		return fmt.Errorf("side: %d processes in the %s; there have to be %d", len(f.Side), f.Shape, want)
 	}
 	return nil
 }
 
+// majority is how many of so many brokers are a bare majority.
+func majority(brokers int) int { return brokers/2 + 1 }
+
 // Processes lists the names of the run's processes: brokers, producers,
 // consumers.
 func (p Plan) Processes() []string {
-	names := []string{"broker-1"}
+	names := p.Target.brokers()
 	for _, w := range p.Workload.Producers {
 		names = append(names, w.Name)
 	}
@@ -108,8 +143,8 @@ func (t Target) validate() error {
 		if t.Durability != "" {
 			return fmt.Errorf("durability is for kind pestle; nsqd takes flags")
 		}
-		if t.Disk != "" || t.Plant != "" || t.Knobs != nil {
-			return fmt.Errorf("disk, plant and knobs are for kind pestle")
+		if t.Disk != "" || t.Plant != "" || t.Knobs != nil || t.Nodes != 0 {
+			return fmt.Errorf("nodes, disk, plant and knobs are for kind pestle")
 		}
 		if (t.Address == "") != (t.HTTP == "") {
 			return fmt.Errorf("address and http go together")
@@ -123,6 +158,9 @@ func (t Target) validate() error {
 	default:
 		return fmt.Errorf("kind %q is neither pestle nor nsq", t.Kind)
 	}
+	if n := t.nodes(); t.Nodes < 0 || n != 1 && n != 3 && n != 5 {
+		return fmt.Errorf("nodes is %d; a cluster has 1, 3 or 5", t.Nodes)
+	}
 	if t.Disk != "" && t.Disk != DiskLying {
 		return fmt.Errorf("disk %q is not %s", t.Disk, DiskLying)
 	}
@@ -133,6 +171,7 @@ func (t Target) validate() error {
 		err := firstError(
 			inRange("knobs.file_size", t.Knobs.FileSize, minFileSize, maxFileSize),
 			inRange("knobs.cache", t.Knobs.Cache, 1, maxCache),
+			inRange("knobs.log", t.Knobs.Log, 0, maxLog),
 		)
 		if err != nil {
 			return err
