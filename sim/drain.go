@@ -99,4 +99,3 @@ func backlog(stats *core.Stats, topic, channel string) (n int64, known bool) {
 	}
 	return 0, false
 }
-

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"strings"
 
 	"pestle/broker/nsq"
 	"pestle/sim/network"
@@ -149,7 +148,7 @@ func (w *producerWire) read(now int64) {
 				return
 			}
 			w.resolve(now, notice.Ticket, workload.NSQOutcome(frame), frame)
-			if len(w.round) > 1 && leaderless(frame) {
+			if len(w.round) > 1 && workload.NSQLeaderless(frame) {
 				w.lost(now, frame)
 				return
 			}
@@ -181,13 +180,6 @@ func (w *producerWire) resolve(now int64, ticket uint64, kind workload.EventKind
 			return
 		}
 	}
-}
-
-// leaderless reports whether a refusal is that of a broker which has no majority
-// behind it: another one may.
-func leaderless(frame string) bool {
-	_, reason, _ := strings.Cut(frame, " ")
-	return strings.HasPrefix(reason, "READ_ONLY_DEGRADED") || strings.HasPrefix(reason, "QUORUM_LOST")
 }
 
 // lost ends the connection, and the next broker has its turn. What was handed

@@ -72,6 +72,33 @@ func TestOperations(t *testing.T) {
 			power 0
 			files => 1:8
 			read 1 0 8 => synced..`},
+		{"what is durable is told before the power goes", `
+			create 1 8
+			write 1 0 synced
+			sync 1
+			write 1 2 UN
+			write 1 600 grown
+			create 2 4 &
+			durable => 1:synced..
+			power 0
+			read 1 0 8 => synced..
+			files => 1:8`},
+		{"a wiped disk is empty, and goes on", `
+			inject disk-full
+			create 1 8 => create journal file 1 of 8 bytes: no space left on device
+			heal disk-full
+			create 1 8
+			write 1 0 synced
+			sync 1
+			write 1 2 UN
+			inject disk-slow factor=5
+			wipe
+			files => none
+			durable => none
+			power 0
+			files => none
+			create 1 4
+			durable => 1:....`},
 		{"and keeps the first operations", `
 			create 1 8
 			write 1 0 aa

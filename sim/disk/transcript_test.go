@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,6 +19,8 @@ import (
 //	clean FILE OFFSET N         likewise, of CleanBytes
 //	damaged FILE OFFSET N       true or false
 //	files                       "FILE:SIZE …" or "none"
+//	durable                     "FILE:BYTES …" or "none", of Durable
+//	wipe                        Wipe
 //	inject KIND [permille=N] [times=N] [factor=N] · heal KIND|all · bites KIND
 //	kill · power N              Crash; of a power loss the first N operations are kept
 //
@@ -83,6 +86,14 @@ func do(t *testing.T, d *Disk, words []string) string {
 			return "none"
 		}
 		return strings.Join(list, " ")
+	case "durable":
+		list := []string{}
+		for _, f := range d.Durable() {
+			list = append(list, fmt.Sprintf("%d:%s", f.Name, short(f.Content)))
+		}
+		return cmp.Or(strings.Join(list, " "), "none")
+	case "wipe":
+		d.Wipe()
 	case "inject":
 		d.Inject(faultOf(t, args))
 	case "heal":
