@@ -84,6 +84,22 @@ func TestValidate(t *testing.T) {
 		{"unknown point", []Fault{wait(1, Event{Point: "journal-sink", Count: 1, Process: "broker-1"})}, nil, `fault 1: after.point is "journal-sink", which the broker does not have`},
 		{"point without count", []Fault{wait(1, Event{Point: "ack", Process: "broker-1"})}, nil, "fault 1: after.count is 0; it counts from 1"},
 		{"point of a client", []Fault{wait(1, Event{Point: "ack", Count: 1, Process: "producer-1"})}, nil, `fault 1: after.process is "producer-1"; points are passed by brokers`},
+		{"selector", []Fault{edit(kill(1), func(f *Fault) { f.Target, f.Away = Leader, 1 })}, nil, ""},
+		{"peers by one leader", []Fault{edit(kill(1), func(f *Fault) { f.Kind, f.Target, f.Peer = Cut, Leader, Follower(2) })}, nil, ""},
+		{"peers that may be one", []Fault{edit(kill(1), func(f *Fault) { f.Kind, f.Target, f.Peer = Cut, Leader, "broker-1" })}, nil, `fault 1: peer "broker-1" is no other process`},
+		{"half a selector", []Fault{edit(kill(1), func(f *Fault) { f.Target = "follower" })}, nil, `fault 1: target "follower" is no process; processes are named broker-<n>, producer-<n>, consumer-<channel>-<n>`},
+		{"away without a broker", []Fault{edit(kill(1), func(f *Fault) { f.Target, f.Away = "producer-1", 1 })}, nil, "fault 1: away is 1; it is a number of brokers, for faults that take one away"},
+		{"away of who stays", []Fault{edit(kill(1), func(f *Fault) { f.Kind, f.Away = Silence, 1 })}, nil, "fault 1: away is 1; it is a number of brokers, for faults that take one away"},
+		{"negative away", []Fault{edit(kill(1), func(f *Fault) { f.Away = -1 })}, nil, "fault 1: away is -1; it is a number of brokers, for faults that take one away"},
+		{"among of a kill", []Fault{edit(kill(1), func(f *Fault) { f.Among = Broker })}, nil, "fault 1: shape, side and among are for a partition"},
+		{"minority among all", []Fault{edit(kill(1), func(f *Fault) {
+			f.Kind, f.Shape, f.Side = Partition, Minority, []string{"broker-1"}
+		})}, nil, `fault 1: among is ""; shape minority of broker-1 splits brokers, or every process`},
+		{"among consumers", []Fault{edit(kill(1), func(f *Fault) { f.Kind, f.Shape, f.Among = Partition, Isolate, Consumer })}, nil, `fault 1: among is "consumer"; shape isolate of broker-1 splits brokers, or every process`},
+		{"a client on a brokers' side", []Fault{edit(kill(1), func(f *Fault) {
+			f.Kind, f.Shape, f.Among, f.Side = Partition, Halves, Broker, []string{"broker-1", "producer-1"}
+		})}, nil, "fault 1: side: producer-1 takes no part in a partition among brokers"},
+		{"point of anybody", []Fault{wait(1, Event{Point: "ack", Count: 1, Process: AnyProcess})}, nil, ""},
 		{"point", []Fault{wait(1, Event{Point: "ack", Count: 1, Process: "broker-1", Delay: 1})}, nil, ""},
 		{"chain", []Fault{kill(1), wait(2, Event{Fault: 1}), wait(3, Event{Fault: 2})}, nil, "fault 3: after.fault 2 waits for a fault itself; chains are not allowed"},
 	} {

@@ -13,12 +13,15 @@ import (
 // The scripts below drive a scheduler by hand. Times are milliseconds since the
 // start of chaos. A step is:
 //
-//	due           what Due returns now, as refs
+//	due           what Due returns now, as refs, with the process in the place of a selector
 //	next          what Next returns, "-" without a deadline
 //	took 2        fault 2 took effect
 //	ended 2       fault 2 is over
 //	acks 3        three acks are seen; attempts 3 likewise
 //	journal-sync 2   broker-1 passes that point twice; so for every other point
+//	elsewhere 1   broker-2 passes the point ack
+//	lead 2        Due is told that broker-2 leads the topic, broker-3 the metadata; 0 for nobody
+//	seeks         whether the scheduler wants to be told
 type step struct {
 	at   int64
 	do   string
@@ -32,6 +35,12 @@ func at(ms int64, kind Kind, target string, length int64) Fault {
 func after(e Event, kind Kind, target string, length int64) Fault {
 	e.Delay *= millisecond
 	return Fault{Kind: kind, Target: target, For: length * millisecond, Anchor: Anchor{After: &e}}
+}
+
+// away lets so many brokers be away at once.
+func away(f Fault, most int) Fault {
+	f.Away = most
+	return f
 }
 
 func TestScheduler(t *testing.T) {
@@ -175,6 +184,72 @@ func TestScheduler(t *testing.T) {
 			steps:  []step{{2000, "next", "-"}, {2000, "due", ""}},
 			notes:  []string{"no room before the end of chaos"},
 		},
+		{
+			name:   "a fault on the leader is on whom leads when it begins",
+			faults: []Fault{at(1000, Kill, Leader, 200), at(1000, Pause, "producer-1", 200), at(3000, Pause, MetadataLeader, 200), at(4000, Pause, Follower(2), 200)},
+			steps: []step{
+				{999, "seeks", "false"}, {1000, "seeks", "true"}, {1000, "lead 2", ""}, {1000, "due", "1:broker-2 2"},
+				{1000, "seeks", "false"}, {1300, "ended 1", ""},
+				{3000, "lead 2", ""}, {3000, "due", "3:broker-3"},
+				{4000, "lead 2", ""}, {4000, "due", ""}, // the second follower of broker-2 is broker-3, which is paused
+				{4020, "lead 3", ""}, {4020, "due", "4:broker-2"},
+			},
+		},
+		{
+			name:   "it looks again where nobody leads, and what was told counts once",
+			faults: []Fault{at(1000, Kill, Leader, 200)},
+			steps: []step{
+				{900, "lead 1", ""}, {900, "due", ""},
+				{1000, "due", ""}, {1000, "next", "1020"}, {1019, "seeks", "false"}, {1019, "lead 1", ""}, {1019, "due", ""},
+				{1020, "seeks", "true"}, {1020, "lead 0", ""}, {1020, "due", ""}, {1020, "next", "1040"},
+				{1040, "lead 1", ""}, {1040, "due", "1:broker-1"},
+			},
+		},
+		{
+			name:   "a target without a leader to the end says so",
+			faults: []Fault{at(1000, Kill, Leader, 200)},
+			steps:  []step{{1000, "lead 0", ""}, {1000, "due", ""}, {19_900, "due", ""}},
+			notes:  []string{"there was nobody that its selector stands for"},
+		},
+		{
+			name:   "the process that a selector stood for is held, and the word is free",
+			faults: []Fault{at(1000, Pause, Leader, 200), at(1100, Pause, "broker-2", 200), at(1200, Pause, Leader, 200), at(1250, Pause, Leader, 200)},
+			steps: []step{
+				{1000, "lead 2", ""}, {1000, "due", "1:broker-2"}, {1000, "took 1", ""}, {1100, "due", ""},
+				{1200, "lead 2", ""}, {1200, "due", ""}, {1200, "next", "1220"},
+				{1250, "lead 1", ""}, {1250, "due", "3:broker-1"}, {1270, "lead 1", ""}, {1270, "due", ""},
+				{1300, "ended 1", ""}, {1300, "due", "2"},
+			},
+		},
+		{
+			name: "so many brokers are away as the fault allows",
+			faults: []Fault{
+				away(at(1000, Kill, "broker-1", 200), 1), away(at(1000, Pause, "broker-2", 200), 1), at(1000, Silence, "broker-3", 200),
+				away(at(1000, PowerLoss, Follower(1), 200), 1), away(at(1000, Kill, "broker-3", 200), 2), at(1000, Kill, "producer-1", 200),
+			},
+			steps: []step{
+				{1000, "due", "1 3 6"}, {1000, "seeks", "false"}, {1000, "took 1", ""},
+				{1100, "ended 3", ""}, {1100, "due", "5"}, {1100, "seeks", "false"},
+				{1400, "ended 1", ""}, {1400, "due", ""}, {1400, "ended 5", ""}, {1400, "due", "2"},
+			},
+			notes: []string{"", "", "", "too many brokers were away", "", ""},
+		},
+		{
+			name: "a point of recovery is hit while its broker is away already",
+			faults: []Fault{
+				away(at(1000, PowerLoss, "broker-1", 200), 1),
+				away(after(Event{Point: "recovery-torn-tail", Count: 1, Process: AnyProcess}, Kill, "broker-1", 100), 1),
+			},
+			steps: []step{{1000, "due", "1"}, {1300, "recovery-torn-tail 1", ""}, {1300, "due", "2"}},
+		},
+		{
+			name: "points of any broker are counted together",
+			faults: []Fault{
+				after(Event{Point: "ack", Count: 3, Process: AnyProcess}, Kill, "broker-1", 100),
+				after(Event{Point: "ack", Count: 3, Process: "broker-1"}, Kill, "broker-2", 100),
+			},
+			steps: []step{{100, "ack 2", ""}, {100, "elsewhere 1", ""}, {100, "due", "1"}, {200, "ack 1", ""}, {200, "due", "2"}},
+		},
 		{name: "no faults", steps: []step{{0, "next", "-"}, {20_000, "due", ""}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -196,7 +271,7 @@ func TestScheduler(t *testing.T) {
 			}
 			s := New(c.faults, windows, chaos*millisecond)
 			for _, st := range c.steps {
-				if got := perform(s, st); got != st.want {
+				if got := perform(s, c.faults, st); got != st.want {
 					t.Fatalf("at %d ms, %s: %q, want %q", st.at, st.do, got, st.want)
 				}
 			}
@@ -215,7 +290,7 @@ func TestScheduler(t *testing.T) {
 }
 
 // perform does one step and returns what the scheduler said.
-func perform(s *Scheduler, st step) string {
+func perform(s *Scheduler, planned []Fault, st step) string {
 	now := st.at * millisecond
 	verb, number, _ := strings.Cut(st.do, " ")
 	n := 0
@@ -229,7 +304,11 @@ func perform(s *Scheduler, st step) string {
 	case "due":
 		var refs []string
 		for _, f := range s.Due(now) {
-			refs = append(refs, fmt.Sprint(f.Ref))
+			ref := fmt.Sprint(f.Ref)
+			if IsSelector(planned[f.Ref-1].Target) {
+				ref += ":" + f.Target
+			}
+			refs = append(refs, ref)
 		}
 		return strings.Join(refs, " ")
 	case "next":
@@ -239,6 +318,16 @@ func perform(s *Scheduler, st step) string {
 			return "-"
 		}
 		return fmt.Sprint(deadline / millisecond)
+	case "seeks":
+		return fmt.Sprint(s.Seeks(now))
+	case "lead":
+		c := Cluster{Brokers: []string{"broker-1", "broker-2", "broker-3"}}
+		if n > 0 {
+			c.Leader, c.Metadata = fmt.Sprint("broker-", n), "broker-3"
+		}
+		s.Lead(c)
+	case "elsewhere":
+		s.Point(now, "broker-2", "ack")
 	case "took":
 		s.Effective(n, now)
 	case "ended":
@@ -273,7 +362,7 @@ func TestEntriesTellWhatHappened(t *testing.T) {
 		{1002, "due", "1"}, {1010, "took 1", ""}, {1300, "due", ""}, {1400, "ended 1", ""},
 		{1400, "due", "2"}, {1401, "took 2", ""}, {1451, "due", "3"}, {1460, "ended 3", ""},
 	} {
-		if got := perform(s, st); got != st.want {
+		if got := perform(s, faults, st); got != st.want {
 			t.Fatalf("at %d ms, %s: %q, want %q", st.at, st.do, got, st.want)
 		}
 	}

@@ -339,10 +339,10 @@ func (s *Scheduler) entry(it *item) Entry {
 	switch {
 	case it.state == waiting:
 		e.Note = "its trigger did not come"
-	case it.state != over && it.unfound:
-		e.Note = "nobody was known to be the " + it.fault.Target
 	case it.state == armed && it.due <= s.now && s.crowded(it.fault):
 		e.Note = "too many brokers were away"
+	case it.state != over && it.unfound:
+		e.Note = "there was nobody that its selector stands for"
 	case it.state == armed && s.busy(it.fault, it.breaksIn):
 		e.Note = "its target was still under another fault"
 	case it.state == armed && it.due > s.now:
