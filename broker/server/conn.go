@@ -101,6 +101,9 @@ func (c *conn) handOver(data []byte) {
 	}
 }
 
+// Release tells the reader that the loop is done with its block.
+func (c *conn) Release() { c.consumed <- struct{}{} }
+
 // write sends what has gathered since the last write, in one piece if it is
 // not large, and reports how far the network took it.
 func (c *conn) write() {

@@ -19,12 +19,13 @@
 //	reader  ──EvData──▶ ┌──────┐ ──FxSend──▶ writer     two goroutines a connection
 //	writer  ──EvSent──▶ │ loop │ ──FxSync──▶ disk       one, in the order issued
 //	disk   ─EvSynced──▶ │      │ ──FxRead──▶ reads      one, beside the disk's
-//	HTTP  ─EvRequest──▶ └──────┘ ──FxReply─▶ HTTP
+//	HTTP  ─EvRequest──▶ │      │ ──FxReply─▶ HTTP
+//	peers ───EvTold───▶ └──────┘ ──FxTell──▶ peers      see package peer
 //
 // Every queue is bounded by its source: a reader has one block of input under
-// way, disk and reads answer what the core asked for, the core stops sending
-// to a connection that takes nothing. While the disk is behind, readers wait
-// (see loop.behind).
+// way, a peer a window of frames, disk and reads answer what the core asked
+// for, the core stops sending to a connection that takes nothing. While the
+// disk is behind, readers wait (see loop.behind).
 //
 // The package never decides anything about messages, and never touches a file
 // of the data directory that it did not name.

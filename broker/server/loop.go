@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pestle/broker/core"
+	"pestle/broker/server/peer"
 )
 
 const (
@@ -20,8 +21,9 @@ const (
 
 // message is one thing that happened.
 type message struct {
-	event  core.Event // Kind 0: none
-	conn   *conn      // whose event it is
+	event  core.Event  // Kind 0: none
+	conn   *conn       // whose event it is
+	frame  *peer.Frame // of an EvTold
 	answer chan<- core.Reply
 
 	written int   // so many bytes of FxWrite were taken by the kernel
@@ -41,6 +43,7 @@ type loop struct {
 	log   *slog.Logger
 	mail  *queue[message]
 	disk  *disk
+	peers *peer.Transport
 	ready chan struct{} // closed when clients may be served
 
 	fx      core.Effects
@@ -50,12 +53,16 @@ type loop struct {
 
 	stopping bool // EvStop was seen: no new connections
 
-	syncing  bool    // an FxSync is outstanding
-	creating int     // so many FxCreate are
-	fed      int     // bytes of input since the last FxSync was issued
-	queued   int     // bytes of FxWrite not yet written
-	held     []*conn // readers that wait for the disk
+	syncing  bool     // an FxSync is outstanding
+	creating int      // so many FxCreate are
+	fed      int      // bytes of input since the last FxSync was issued
+	queued   int      // bytes of FxWrite not yet written
+	held     []reader // wait for the disk
 }
+
+// reader is who waits until the loop is done with input of his: a connection
+// with its block, or a peer's frame.
+type reader interface{ Release() }
 
 // run returns nil after FxStopped and an *ExitError after FxExit or a failed
 // write.
@@ -120,6 +127,9 @@ func (l *loop) step(now core.Time, m *message) error {
 	case core.EvData:
 		defer l.consumed(m.conn)
 		l.fed += len(m.event.Data)
+	case core.EvTold:
+		defer l.consumed(m.frame)
+		l.fed += len(m.event.Data)
 	case core.EvSynced:
 		l.syncing = false
 	case core.EvCreated:
@@ -148,12 +158,12 @@ func (l *loop) concerns(m *message) bool {
 }
 
 // consumed lets a reader go on, unless the disk is behind.
-func (l *loop) consumed(c *conn) {
+func (l *loop) consumed(r reader) {
 	if l.behind() {
-		l.held = append(l.held, c)
+		l.held = append(l.held, r)
 		return
 	}
-	c.consumed <- struct{}{}
+	r.Release()
 }
 
 // behind reports whether the disk has more than enough to do. Input waits in
@@ -168,9 +178,10 @@ func (l *loop) release() {
 	if len(l.held) == 0 || l.behind() {
 		return
 	}
-	for _, c := range l.held {
-		c.consumed <- struct{}{}
+	for _, r := range l.held {
+		r.Release()
 	}
+	clear(l.held)
 	l.held = l.held[:0]
 }
 
@@ -196,6 +207,8 @@ func (l *loop) carryOut() (done bool, err error) {
 			l.disk.changes.put(*e)
 		case core.FxRead:
 			l.disk.reads.put(*e)
+		case core.FxTell:
+			l.peers.Tell(e.Node, e.Text, e.Data)
 		case core.FxReply:
 			l.reply(e.Request, *e.Reply)
 		case core.FxLog:
@@ -209,6 +222,7 @@ func (l *loop) carryOut() (done bool, err error) {
 	for _, c := range l.touched {
 		c.flush()
 	}
+	l.peers.Flush()
 	clear(l.touched)
 	l.touched = l.touched[:0]
 	clear(l.fx.List) // do not keep the bodies alive

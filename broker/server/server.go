@@ -16,6 +16,7 @@ import (
 
 	"pestle/broker/core"
 	"pestle/broker/nsq"
+	"pestle/broker/server/peer"
 )
 
 // Config is what a Server needs. All fields must be set but those that say
@@ -25,6 +26,7 @@ type Config struct {
 
 	TCPAddress       string // host:port; port 0 takes a free one
 	HTTPAddress      string // host:port; port 0 takes a free one
+	PeerAddress      string // host:port where other nodes of a cluster connect; empty: none can
 	BroadcastAddress string // name of this machine in /info; empty: the host name
 
 	FS    FS
@@ -45,7 +47,9 @@ type Server struct {
 	lock   io.Closer
 	tcp    net.Listener
 	web    net.Listener
+	nodes  net.Listener // nil: no other node can connect
 	http   *http.Server
+	peers  *peer.Transport
 
 	mail    *queue[message]
 	disk    *disk
@@ -67,17 +71,9 @@ func Open(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	tcp, err := listen("--tcp-address", cfg.TCPAddress)
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	web, err := listen("--http-address", cfg.HTTPAddress)
-	if err != nil {
-		return nil, errors.Join(err, tcp.Close(), lock.Close())
-	}
 	mail := newQueue[message]()
 	s := &Server{
-		cfg: cfg, limits: cfg.Core.Limits, lock: lock, tcp: tcp, web: web,
+		cfg: cfg, limits: cfg.Core.Limits, lock: lock,
 		mail: mail, disk: newDisk(cfg.FS, mail, cfg.Core.Plant),
 		ready: make(chan struct{}), ended: make(chan struct{}), aborted: make(chan struct{}),
 		started: time.Now(), bodies: make(chan struct{}, maxBodies),
@@ -85,8 +81,34 @@ func Open(cfg Config) (*Server, error) {
 	if s.limits == (nsq.Limits{}) {
 		s.limits = nsq.DefaultLimits()
 	}
+	if err := s.listenAll(); err != nil {
+		return nil, errors.Join(err, s.closeListeners(), lock.Close())
+	}
+	s.peers = peer.New(peer.Config{Node: cfg.Core.Node, Listener: s.nodes, Deliver: s.told, Log: cfg.Log})
 	s.http = s.newHTTP()
 	return s, nil
+}
+
+func (s *Server) listenAll() (err error) {
+	if s.tcp, err = listen("--tcp-address", s.cfg.TCPAddress); err != nil {
+		return err
+	}
+	if s.web, err = listen("--http-address", s.cfg.HTTPAddress); err != nil {
+		return err
+	}
+	if s.cfg.PeerAddress != "" {
+		s.nodes, err = listen("--peer-address", s.cfg.PeerAddress)
+	}
+	return err
+}
+
+func (s *Server) closeListeners() (failed error) {
+	for _, l := range []net.Listener{s.tcp, s.web, s.nodes} {
+		if l != nil {
+			failed = errors.Join(failed, l.Close())
+		}
+	}
+	return failed
 }
 
 func listen(flag, address string) (net.Listener, error) {
@@ -106,6 +128,14 @@ func (s *Server) TCPAddr() net.Addr { return s.tcp.Addr() }
 // HTTPAddr is where HTTP is served.
 func (s *Server) HTTPAddr() net.Addr { return s.web.Addr() }
 
+// PeerAddr is where other nodes connect; nil without Config.PeerAddress.
+func (s *Server) PeerAddr() net.Addr {
+	if s.nodes == nil {
+		return nil
+	}
+	return s.nodes.Addr()
+}
+
 // Ready is closed once recovery is complete and clients are served.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
 
@@ -117,6 +147,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go s.serveHTTP()
 	l, err := s.recover()
 	if err != nil {
+		s.peers.Close()
 		return errors.Join(err, s.http.Close(), s.tcp.Close(), s.disk.close(), s.lock.Close())
 	}
 	s.works.Go(func() { s.disk.change(s.ended) })
@@ -124,6 +155,7 @@ func (s *Server) Run(ctx context.Context) error {
 	over := make(chan error, 1)
 	go func() { over <- l.run() }()
 	s.conns.Go(func() { s.accept(ctx) })
+	s.peers.Serve()
 
 	select {
 	case err = <-over:
@@ -131,6 +163,7 @@ func (s *Server) Run(ctx context.Context) error {
 		err = s.stop(over)
 	}
 	s.tcp.Close()
+	s.peers.Close()
 	if err != nil {
 		_ = s.http.Close() // before ended: a request under way is not refused, its fate is open
 		close(s.aborted)
@@ -166,12 +199,17 @@ func (s *Server) recover() (*loop, error) {
 		return nil, err
 	}
 	l := &loop{
-		clock: s.cfg.Clock, log: s.cfg.Log, mail: s.mail, disk: s.disk, ready: s.ready,
+		clock: s.cfg.Clock, log: s.cfg.Log, mail: s.mail, disk: s.disk, peers: s.peers, ready: s.ready,
 		conns: map[core.ConnID]*conn{}, asked: map[core.RequestID]chan<- core.Reply{},
 	}
 	var err error
 	l.core, err = r.Finish(s.cfg.Clock.Now(), &l.fx)
 	return l, err
+}
+
+// told passes on what another node sent.
+func (s *Server) told(f *peer.Frame) {
+	s.mail.put(message{event: core.Event{Kind: core.EvTold, Data: f.Data}, frame: f})
 }
 
 func (s *Server) serveHTTP() {

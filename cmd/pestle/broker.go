@@ -26,6 +26,8 @@ type brokerFlags struct {
 	plant                      string
 	dieWithStdin               bool
 
+	clusterFlags
+
 	msgTimeout, maxMsgTimeout, maxReqTimeout, maxHeartbeat time.Duration
 	maxMsgSize, maxBodySize, maxReady                      int64
 }
@@ -41,7 +43,6 @@ var ignoredBrokerFlags = []struct {
 	{name: "tls-root-ca-file", kind: "file"},
 	{name: "mem-queue-size", kind: "count"},
 	{name: "sync-every", kind: "count"},
-	{name: "node-id", kind: "number"},
 	{name: "worker-id", kind: "number", silent: true},
 	{name: "verbose", silent: true},
 }
@@ -57,13 +58,33 @@ what was acknowledged survives a crash.
 Flags have nsqd's names and forms: one dash or two, the value after = or as the
 next argument. Once it serves clients the broker prints one line:
   listening tcp=127.0.0.1:4150 http=127.0.0.1:4151
+
+With --cluster the broker is one of several nodes, and a message is acknowledged
+once it is on the disks of a majority of them; three survive the loss of one,
+five of two. Clients may publish to any node; consumers connect to all of them.
+The nodes talk to each other at their peer addresses, where nobody else should
+be able to connect, and the line above ends with peer=127.0.0.1:4160.
+pestle cluster --help tells how to watch and change a running cluster.
+
 SIGTERM or Ctrl-C stops it in order, a second one at once.
 
 Exit codes: 0 stopped in order; 1 stopped to protect the data, a failed sync
 for example; 2 could not start; 64 wrong usage.`,
 		Example: `  pestle broker --data-path /var/lib/pestle
   pestle broker -data-path=/tmp/data -tcp-address 127.0.0.1:0 -http-address 127.0.0.1:0
-  pestle broker --data-path /tmp/data --durability memory   # loses acknowledged messages in a crash`,
+  pestle broker --data-path /tmp/data --durability memory   # loses acknowledged messages in a crash
+
+  # three nodes on one machine
+  mkdir -p /tmp/n1 /tmp/n2 /tmp/n3
+  nodes=1=127.0.0.1:4160,2=127.0.0.1:4260,3=127.0.0.1:4360
+  pestle broker --node-id 1 --cluster $nodes --data-path /tmp/n1 --tcp-address :4150 --http-address :4151 &
+  pestle broker --node-id 2 --cluster $nodes --data-path /tmp/n2 --tcp-address :4250 --http-address :4251 &
+  pestle broker --node-id 3 --cluster $nodes --data-path /tmp/n3 --tcp-address :4350 --http-address :4351 &
+
+  # node 3 is lost: node 4 with an empty directory takes its place
+  pestle broker --node-id 4 --join --cluster 1=127.0.0.1:4160,2=127.0.0.1:4260 --peer-address 127.0.0.1:4460 \
+    --data-path /tmp/n4 --tcp-address :4450 --http-address :4451 &
+  pestle cluster replace 3 --new 4 --address 127.0.0.1:4460 --http 127.0.0.1:4151`,
 		DisableFlagParsing: true, // flags with one dash are not pflag's: runBroker parses
 	}
 	f.define(cmd.Flags())
@@ -102,6 +123,7 @@ func (f *brokerFlags) define(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.maxReady, "max-rdy-count", d.MaxReady, "highest RDY of a consumer")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn, error or fatal")
 	flags.StringVar(&f.plant, "plant", "", "`id` of a bug to be planted; needs a program built with -tags plant")
+	f.clusterFlags.define(flags)
 	flags.BoolVar(&f.dieWithStdin, "die-with-stdin", false, "end at once when standard input, a pipe, ends")
 	for _, ignored := range ignoredBrokerFlags {
 		if ignored.kind == "" {
@@ -178,6 +200,9 @@ func (f *brokerFlags) config() (core.Config, slog.Level, error) {
 		}
 		*n.to = n.from
 	}
+	if err := f.clusterFlags.set(&cfg); err != nil {
+		return cfg, 0, err
+	}
 	level, known := map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn,
 		"error": slog.LevelError, "fatal": slog.LevelError,
@@ -208,6 +233,9 @@ func (f *brokerFlags) run(cmd *cobra.Command) error {
 			log.Warn("flag has no effect", "flag", "--"+ignored.name)
 		}
 	}
+	if n := len(cfg.Cluster); n%2 == 0 && n > 0 && !cfg.Join {
+		log.Warn("a cluster of an even number of nodes survives no more failures than one with a node less; 1, 3 or 5 are recommended", "nodes", n)
+	}
 	if f.dieWithStdin {
 		dieWith(os.Stdin, log)
 	}
@@ -216,7 +244,7 @@ func (f *brokerFlags) run(cmd *cobra.Command) error {
 		return &exitError{exitHarness, err}
 	}
 	s, err := server.Open(server.Config{
-		Core: cfg, TCPAddress: f.tcp, HTTPAddress: f.http, BroadcastAddress: f.broadcast,
+		Core: cfg, TCPAddress: f.tcp, HTTPAddress: f.http, PeerAddress: f.peer, BroadcastAddress: f.broadcast,
 		FS: dir, Clock: server.SystemClock(), Log: log,
 	})
 	if err != nil {
@@ -224,7 +252,7 @@ func (f *brokerFlags) run(cmd *cobra.Command) error {
 	}
 	go func() {
 		<-s.Ready()
-		fmt.Fprintf(cmd.OutOrStdout(), "listening tcp=%s http=%s\n", s.TCPAddr(), s.HTTPAddr())
+		fmt.Fprintln(cmd.OutOrStdout(), listening(s))
 	}()
 	err = s.Run(cmd.Context())
 	var stopped *server.ExitError
@@ -236,6 +264,15 @@ func (f *brokerFlags) run(cmd *cobra.Command) error {
 		return &exitError{exitHarness, err}
 	}
 	return nil
+}
+
+// listening is the line that tells where a server can be reached.
+func listening(s *server.Server) string {
+	line := fmt.Sprintf("listening tcp=%s http=%s", s.TCPAddr(), s.HTTPAddr())
+	if peer := s.PeerAddr(); peer != nil {
+		line += fmt.Sprintf(" peer=%s", peer)
+	}
+	return line
 }
 
 // dieWith ends the process when the pipe in ends: its parent is gone. Like a
