@@ -70,8 +70,8 @@ type read struct {
 
 func (b *broker) config() core.Config {
 	cfg := core.Config{
-		FileSize: defaultFileSize, CacheBytes: defaultCache, Salt: b.noise.Uint64(),
-		Node: b.number, Cluster: b.members(),
+		FileSize: defaultFileSize, CacheBytes: defaultCache,
+		Node: b.number, Cluster: b.members(), Join: b.number > uint64(max(1, b.plan.Target.Nodes)),
 	}
 	if k := b.plan.Target.Knobs; k != nil {
 		cfg.FileSize, cfg.CacheBytes, cfg.LogBytes = k.FileSize, k.Cache, k.Log
@@ -98,7 +98,9 @@ func (b *broker) boot(now int64) {
 	b.draws = random.New(b.seed, "consensus", b.name, strconv.Itoa(b.lives))
 	b.clock.Restart(now)
 	b.net.Listen(b.host)
-	r := core.NewRecovery(b.config())
+	cfg := b.config()
+	cfg.Salt = b.noise.Uint64()
+	r := core.NewRecovery(cfg)
 	for _, file := range b.disk.Files() {
 		content, _ := b.disk.Content(file)
 		b.sayData(now, b.name, "recover", file, 0, content)
@@ -115,6 +117,10 @@ func (b *broker) boot(now int64) {
 		return
 	}
 	b.core = c
+	if b.watch != nil {
+		b.watch.Begin(b.number)
+	}
+	b.look(now)
 	b.carryOut(now)
 }
 
@@ -147,6 +153,7 @@ func (b *broker) step(now int64, ev core.Event) {
 	b.lots.stream = b.draws
 	b.core.Step(b.time(now), ev, &b.fx)
 	b.lots.stream = nil
+	b.look(now)
 	b.carryOut(now)
 }
 
@@ -255,11 +262,12 @@ func (b *broker) stopped(now int64) {
 	b.end(now, false)
 }
 
-func (b *broker) gone(_ int64, power bool) {
+func (b *broker) gone(now int64, power bool) {
 	how := disk.Kill
 	if power {
 		how = disk.PowerLoss
 	}
+	b.lookAtDisk(now)
 	b.disk.Crash(how)
 	b.core, b.ready = nil, false
 }

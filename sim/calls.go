@@ -38,6 +38,14 @@ func (w *world) replied(now int64, id core.RequestID, reply *core.Reply) {
 	w.later(now+w.harness.Between(minCallLatency, maxCallLatency), evReply, uint64(id), 0)
 }
 
+// answered takes an answer that has arrived.
+func (w *world) answered(now int64, r *request) {
+	r.reply = r.coming
+	if r.reply.Stats != nil {
+		w.brokerOf(r.broker).lookAtStatistics(now, r.reply.Stats)
+	}
+}
+
 // call asks the brokers in turn until one has done it: of several, some may be
 // down, and a group may still be without a leader.
 func (w *world) call(r core.Request) {

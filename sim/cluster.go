@@ -4,9 +4,22 @@ import (
 	"fmt"
 
 	"pestle/broker/core"
+	"pestle/faults"
+	"pestle/scenarios"
 	"pestle/sim/network"
 	"pestle/sim/schedule"
 )
+
+// spares counts the brokers that wait to join in the place of others: one for
+// each replacement of the plan.
+func spares(p *scenarios.Plan) (n int) {
+	for _, f := range p.Faults {
+		if f.Kind == faults.Replace {
+			n++
+		}
+	}
+	return n
+}
 
 // members are who the cluster begins with. A broker is reached by its name.
 func (w *world) members() []core.Member {

@@ -42,12 +42,14 @@ type conductor struct {
 
 // The kinds of the conductor's events.
 const (
-	evTick    uint8 = iota + 1 // a watermark may be due
-	evDue                      // a fault may be due
-	evHeal                     // fault A has lasted its time
-	evRestart                  // process A, which ended by itself in epoch B, is started again
-	evProbe                    // a broker A of epoch B answers
-	evReply                    // request A is answered
+	evTick       uint8 = iota + 1 // a watermark may be due
+	evDue                         // a fault may be due
+	evHeal                        // fault A has lasted its time
+	evRestart                     // process A, which ended by itself in epoch B, is started again
+	evProbe                       // a broker A of epoch B answers
+	evReply                       // request A is answered
+	evReplace                     // how far is the replacement that fault A asks for?
+	evStatistics                  // the brokers are asked for their statistics
 )
 
 // conduct is the run.
@@ -66,6 +68,9 @@ func (w *world) prepare() {
 	w.armed = never
 	w.waited = waitedPoints(w.plan.Faults)
 	w.later(tickEvery, evTick, 0, 0)
+	if w.watch != nil {
+		w.later(statisticsEvery, evStatistics, 0, 0)
+	}
 }
 
 // note writes a history line of the harness.
@@ -97,7 +102,11 @@ func (w *world) happened(now int64, ev schedule.Event) {
 			p.start(now)
 		}
 	case evReply:
-		w.requests[ev.A].reply = w.requests[ev.A].coming
+		w.answered(now, &w.requests[ev.A])
+	case evReplace:
+		w.replaceOn(now, int(ev.A))
+	case evStatistics:
+		w.askStatistics(now)
 	case evProbe:
 		if p := w.processes[ev.A]; p.epoch == uint32(ev.B) {
 			w.note(history.Event{Ev: history.Note, What: history.NoteReady, Target: p.name})

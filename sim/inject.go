@@ -12,6 +12,8 @@ type action struct {
 	fault   faults.Fault
 	process *process
 	down    bool // its process was ended, or told to end, and is started again
+
+	replacement *replacement // of a process that is never started again, from the start of the new one on
 }
 
 // injection is how the simulated world carries out a kind of fault.
@@ -38,7 +40,7 @@ func injectionOf(k faults.Kind) (injection, bool) {
 			end:   func(_ *world, now int64, a *action) { a.process.resume(now) },
 		}, true
 	}
-	for _, of := range []func(faults.Kind) (injection, bool){diskInjection, networkInjection, clockInjection} {
+	for _, of := range []func(faults.Kind) (injection, bool){diskInjection, networkInjection, clockInjection, clusterInjection} {
 		if how, ok := of(k); ok {
 			return how, true
 		}
@@ -52,8 +54,11 @@ func (w *world) checkFaults() error {
 		if _, ok := injectionOf(f.Kind); !ok {
 			return fmt.Errorf("fault %d is a %s, which the simulated world cannot carry out", f.Ref, f.Kind)
 		}
-		if w.process(f.Target) == nil {
+		if w.process(f.Target) == nil && !faults.IsSelector(f.Target) {
 			return fmt.Errorf("fault %d is a %s of %s, which is no process of this run", f.Ref, f.Kind, f.Target)
+		}
+		if spec, ok := faults.Find(f.Kind); ok && spec.Cluster && w.plan.Target.Nodes < 2 {
+			return fmt.Errorf("fault %d is a %s, and there is one broker: the target needs others beside it", f.Ref, f.Kind)
 		}
 	}
 	return nil
@@ -78,6 +83,9 @@ func (w *world) arm() {
 func (w *world) beginDue(now int64) {
 	if !w.beginning {
 		return
+	}
+	if w.scheduler.Seeks(now - w.chaosBegan) {
+		w.scheduler.Lead(w.cluster())
 	}
 	for _, f := range w.scheduler.Due(now - w.chaosBegan) {
 		w.begin(now, f)
@@ -129,7 +137,11 @@ func (w *world) heal(now int64, ref int) {
 		if a.fault.Ref != ref {
 			continue
 		}
-		if a.down {
+		switch {
+		case a.fault.Kind == faults.Replace:
+			w.replaceNow(now, a)
+			return
+		case a.down:
 			if !a.process.running && !a.process.out {
 				a.process.start(now)
 			}

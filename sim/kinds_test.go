@@ -70,7 +70,7 @@ func withFaults(t testing.TB, seed uint64, make func(i int) faults.Fault) scenar
 // must not deliver what they corrupted.
 func TestEveryKind(t *testing.T) {
 	for _, spec := range faults.Kinds() {
-		if !spec.In("sim") {
+		if !spec.In("sim") || spec.Cluster {
 			continue
 		}
 		t.Run(string(spec.Kind), func(t *testing.T) {

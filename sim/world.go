@@ -11,6 +11,7 @@ import (
 	"pestle/scenarios"
 	"pestle/sim/clock"
 	"pestle/sim/disk"
+	"pestle/sim/invariant"
 	"pestle/sim/network"
 	"pestle/sim/random"
 	"pestle/sim/schedule"
@@ -50,6 +51,7 @@ type world struct {
 	input     input // the one that is being delivered: its memory is reused
 
 	conductor
+	watch   *watch                 // nil: there is one broker
 	points  [core.PointCount]int64 // how often each was passed
 	failed  error                  // the first failure of the harness
 	stopped bool                   // Until was reached
@@ -90,8 +92,12 @@ func newWorld(o Options, source *lots) (*world, error) {
 	if err != nil {
 		return nil, fmt.Errorf("target.plant: %w", err)
 	}
-	for number := range max(1, w.plan.Target.Nodes) {
-		w.addBroker(uint64(number)+1, bug)
+	nodes := max(1, w.plan.Target.Nodes)
+	for number := range nodes + spares(&w.plan) {
+		w.addBroker(uint64(number)+1, bug).out = number >= nodes
+	}
+	if nodes > 1 {
+		w.watch = &watch{Watch: invariant.New()}
 	}
 	for _, c := range w.plan.Workload.Consumers {
 		names = append(names, c.Name)
@@ -119,7 +125,7 @@ func (w *world) add(name string, role faults.Role, stream int) *process {
 }
 
 // addBroker adds the broker whose node has a number.
-func (w *world) addBroker(number uint64, bug plant.ID) {
+func (w *world) addBroker(number uint64, bug plant.ID) *broker {
 	name := "broker-" + strconv.FormatUint(number, 10)
 	b := &broker{process: w.add(name, faults.Broker, 0), number: number, plant: bug}
 	b.disk = disk.New(random.New(w.seed, "disk", name), disk.Typical())
@@ -128,6 +134,7 @@ func (w *world) addBroker(number uint64, bug plant.ID) {
 	}
 	b.node = b
 	w.brokers = append(w.brokers, b)
+	return b
 }
 
 func (w *world) addClient(name string, role faults.Role, stream int, build func(*world, *process, string) (*client, error)) error {
@@ -204,7 +211,7 @@ func (w *world) over() bool {
 	if w.trace.events >= w.until.Steps {
 		w.stopped = true
 	}
-	return w.stopped || w.failed != nil
+	return w.stopped || w.failed != nil || w.watch != nil && w.watch.breach != nil
 }
 
 // run lets events happen until a virtual time, or until done says so, which is

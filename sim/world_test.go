@@ -298,6 +298,9 @@ func TestWhatCannotBeRun(t *testing.T) {
 			"fault 1 is a burn, which the simulated world cannot carry out"},
 		"an unknown process": {func(p *scenarios.Plan) { p.Faults = []faults.Fault{{Ref: 1, Kind: faults.Kill, Target: "broker-2"}} },
 			"fault 1 is a kill of broker-2, which is no process of this run"},
+		"a replacement of the only broker": {func(p *scenarios.Plan) {
+			p.Faults = []faults.Fault{{Ref: 1, Kind: faults.Replace, Target: "broker-1"}}
+		}, "fault 1 is a replace, and there is one broker: the target needs others beside it"},
 	} {
 		p := calm(t)
 		c.change(&p)
