@@ -21,13 +21,15 @@ type Moment struct {
 type Story struct {
 	id       string
 	position string            // once a delivery told it
-	writing  string            // process that wrote the message and has not synced since
+	writing  map[string]bool   // processes that wrote the message and have not synced since
 	sent     map[string]uint64 // by what a send is recognised by when it arrives
 	Moments  []Moment
 }
 
 // NewStory returns the story of the message id, still empty.
-func NewStory(id string) *Story { return &Story{id: id, sent: map[string]uint64{}} }
+func NewStory(id string) *Story {
+	return &Story{id: id, writing: map[string]bool{}, sent: map[string]uint64{}}
+}
 
 // Line takes one line of the log and reports whether it belongs to the story.
 func (s *Story) Line(line string) bool {
@@ -47,8 +49,8 @@ func (s *Story) about(m Moment) bool {
 	case named && strings.HasPrefix(m.What, "event delivery "):
 		s.position = strings.Fields(m.What)[2]
 	case named && strings.HasPrefix(m.What, "effect write "):
-		s.writing = m.Who
-	case m.Who == s.writing && s.onDisk(m.What):
+		s.writing[m.Who] = true
+	case s.writing[m.Who] && s.onDisk(m):
 		return true
 	}
 	return named || s.position != "" && hasWord(m.What, s.position) || isTurn(m.What)
@@ -56,12 +58,12 @@ func (s *Story) about(m Moment) bool {
 
 // onDisk says whether what happens is the way of the written message onto the
 // disk, which ends with the sync.
-func (s *Story) onDisk(what string) bool {
-	if strings.HasPrefix(what, "event synced ") {
-		s.writing = ""
+func (s *Story) onDisk(m Moment) bool {
+	if strings.HasPrefix(m.What, "event synced ") {
+		delete(s.writing, m.Who)
 		return true
 	}
-	return strings.HasPrefix(what, "effect sync ") || strings.HasPrefix(what, "disk sync ")
+	return strings.HasPrefix(m.What, "effect sync ") || strings.HasPrefix(m.What, "disk sync ")
 }
 
 // isTurn says whether something changes what a process can do: its start and
@@ -75,6 +77,10 @@ func isTurn(what string) bool {
 func (s *Story) connect(m *Moment) {
 	words := strings.Fields(m.What)
 	switch {
+	case strings.HasPrefix(m.What, "effect tell "):
+		s.sent[strings.TrimPrefix(m.What, "effect tell ")] = m.Event
+	case strings.HasPrefix(m.What, "event told "):
+		m.From = s.sent[m.Who+" "+strings.TrimPrefix(m.What, "event told ")]
 	case strings.HasPrefix(m.What, "effect send on connection ") && len(words) > 4:
 		s.sent["connection "+words[4]] = m.Event
 	case strings.HasPrefix(m.What, "effect send "):
