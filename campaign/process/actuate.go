@@ -12,11 +12,25 @@ import (
 
 // action is a fault that was begun and has not ended.
 type action struct {
-	fault faults.Fault
-	child *child
-	began int64 // when its signal was sent
-	gone  int64 // kill, stop: when the process was seen gone; 0 before
-	again bool  // kill, stop: its successor was started
+	fault  faults.Fault
+	child  *child // that it hit
+	began  int64  // when its signal was sent
+	gone   int64  // what ends a process: when it was seen gone; 0 before
+	again  *child // what ends a process: started afterwards, itself or its replacement; nil before
+	joined <-chan error
+}
+
+// signalOf returns the signal that begins a fault of the kind.
+func signalOf(k faults.Kind) (s syscall.Signal, ends, known bool) {
+	switch k {
+	case faults.Kill, faults.Wipe, faults.Replace:
+		return syscall.SIGKILL, true, true
+	case faults.Stop:
+		return syscall.SIGTERM, true, true
+	case faults.Pause:
+		return syscall.SIGSTOP, false, true
+	}
+	return 0, false, false
 }
 
 // actuate moves every active fault on and, when allowed, begins those that
@@ -33,7 +47,7 @@ func (w *World) actuate(begin bool) error {
 		}
 	}
 	w.actions = active
-	if !begin {
+	if !begin || !w.sought() {
 		return nil
 	}
 	for _, f := range w.scheduler.Due(w.sinceChaos()) {
@@ -44,24 +58,48 @@ func (w *World) actuate(begin bool) error {
 	return nil
 }
 
+// sought sees to it that the scheduler knows who leads when it has to, and
+// tells whether it does. The brokers are asked in the background; faults that
+// are due wait for the answer.
+func (w *World) sought() bool {
+	if w.seeking == nil {
+		if !w.scheduler.Seeks(w.sinceChaos()) {
+			return true
+		}
+		w.seeking = w.ask()
+	}
+	select {
+	case s := <-w.seeking:
+		w.seeking = nil
+		w.scheduler.Lead(s.cluster(w.members(false)))
+		return true
+	default:
+		return false
+	}
+}
+
 // begin sends the fault's signal. Its history line bears the moment before
 // the signal, so that no consequence is older than its cause.
 func (w *World) begin(f faults.Fault) error {
 	c := w.child(f.Target)
-	a := &action{fault: f, child: c, began: stream.Now()}
-	var err error
-	switch f.Kind {
-	case faults.Kill:
-		err = c.askTo(syscall.SIGKILL)
-	case faults.Stop:
-		err = c.askTo(syscall.SIGTERM)
-	case faults.Pause:
-		err = c.signal(syscall.SIGSTOP)
-	default:
-		err = fmt.Errorf("the process world cannot carry out a %s", f.Kind)
+	if c.spare() && !c.running() {
+		w.scheduler.Ended(f.Ref, w.sinceChaos()) // it was replaced: the fault could not be carried out
+		return nil
 	}
-	if err != nil {
+	sig, ends, known := signalOf(f.Kind)
+	if !known {
+		return fmt.Errorf("the process world cannot carry out a %s", f.Kind)
+	}
+	send := c.signal
+	if ends {
+		send = c.askTo
+	}
+	a := &action{fault: f, child: c, began: stream.Now()}
+	if err := send(sig); err != nil {
 		return err
+	}
+	if f.Kind == faults.Wipe || f.Kind == faults.Replace {
+		c.node.member = false
 	}
 	w.effective++
 	w.scheduler.Effective(f.Ref, w.sinceChaos())
@@ -75,8 +113,9 @@ func (w *World) noteFault(f faults.Fault, edge string, t int64) error {
 
 // advance moves one active fault on and tells whether it has ended.
 func (w *World) advance(a *action) (ended bool, err error) {
+	now := stream.Now()
 	if a.fault.Kind == faults.Pause {
-		if stream.Now() < a.began+a.fault.For {
+		if now < a.began+a.fault.For {
 			return false, nil
 		}
 		if err := a.child.signal(syscall.SIGCONT); err != nil {
@@ -84,19 +123,20 @@ func (w *World) advance(a *action) (ended bool, err error) {
 		}
 		return true, w.ended(a)
 	}
-	now := stream.Now()
 	switch {
 	case a.gone == 0 && a.child.running():
 		return false, w.overdue(a, now)
 	case a.gone == 0:
 		a.gone = now
-	case !a.again && now >= a.gone+a.fault.For:
-		a.again = true
-		return false, w.start(a.child)
-	case a.again && a.child.ready:
-		return true, w.ended(a)
-	case a.again && now > a.gone+a.fault.For+int64(bootWithin):
-		return false, fmt.Errorf("%s is not ready %v after its restart; its log ends: %s", a.child.name, bootWithin, a.child.lastWords())
+		if a.fault.Kind == faults.Wipe {
+			return false, a.child.node.loseData()
+		}
+	case a.again == nil && now >= a.gone+a.fault.For:
+		return false, w.successor(a)
+	case a.again != nil && a.again.ready:
+		return w.joined(a)
+	case a.again != nil && now > a.gone+a.fault.For+int64(bootWithin):
+		return false, fmt.Errorf("%s is not ready %v after its start; its log ends: %s", a.again.name, bootWithin, a.again.lastWords())
 	}
 	return false, nil
 }

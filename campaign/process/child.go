@@ -145,6 +145,9 @@ func (c *child) gone() {
 
 func (c *child) running() bool { return c.process != nil }
 
+// spare tells that c is a broker that is no member: not yet, or not any more.
+func (c *child) spare() bool { return c.node != nil && !c.node.member }
+
 // signal sends sig to the child's process.
 func (c *child) signal(sig syscall.Signal) error {
 	if c.process == nil {

@@ -46,13 +46,13 @@ type emptiness struct {
 // Only the broker that leads knows what is in flight; a survey without one
 // says nothing.
 func (p *emptiness) look(s survey, sent *sentinels) (proven []string) {
-	lead, known := s.leader()
+	lead, _ := s.leader()
 	left := lead.backlog(s.topic)
 	for _, channel := range sent.channels {
 		n, told := left[channel]
 		switch {
 		case p.seen[channel] >= enough:
-		case !known || !told || n != 0 || !sent.delivered(channel):
+		case !told || n != 0 || !sent.delivered(channel):
 			p.seen[channel] = 0
 		default:
 			if p.seen[channel]++; p.seen[channel] == enough {

@@ -24,19 +24,25 @@ type node struct {
 	endpoints
 	data string   // directory of its files
 	args []string // program and arguments, the same at every start; nil: it runs already, and gets no faults
+
+	// member tells that it is one of the cluster: not a spare that has not
+	// joined, nor one that was replaced or has lost what it knew.
+	member bool
 }
 
 // brokerName is the name of the broker process n, from 1.
 func brokerName(n int) string { return fmt.Sprintf("%s-%d", faults.Broker, n) }
 
-// newNodes returns the brokers of the plan. program is Pestle's own binary,
-// dir the run directory.
-func newNodes(t scenarios.Target, program, dir string) ([]*node, error) {
-	switch t.Kind {
+// newNodes returns the brokers of the plan: the cluster, and behind it a spare
+// for each broker that a fault replaces. program is Pestle's own binary, dir
+// the run directory.
+func newNodes(plan scenarios.Plan, program, dir string) ([]*node, error) {
+	switch t := plan.Target; t.Kind {
 	case "pestle":
-		return pestleNodes(t, program, dir), nil
+		return pestleNodes(plan, program, dir), nil
 	case "nsq":
 		n := newNode(1, dir)
+		n.member = true
 		if t.Address != "" {
 			n.tcp, n.http = t.Address, t.HTTP
 			return []*node{n}, nil
@@ -60,13 +66,16 @@ func newNode(n int, dir string) *node {
 	return &node{name: name, id: uint64(n), endpoints: endpointsOf(n), data: filepath.Join(dir, "data", name)}
 }
 
-func pestleNodes(t scenarios.Target, program, dir string) []*node {
+func pestleNodes(plan scenarios.Plan, program, dir string) []*node {
+	t, size := plan.Target, max(plan.Target.Nodes, 1)
 	var nodes []*node
-	var members []string
-	for i := range max(t.Nodes, 1) {
+	var cluster []string
+	for i := range size + replacements(plan.Faults) {
 		n := newNode(i+1, dir)
+		if n.member = i < size; n.member {
+			cluster = append(cluster, fmt.Sprintf("%d=%s", n.id, n.peer))
+		}
 		nodes = append(nodes, n)
-		members = append(members, fmt.Sprintf("%d=%s", n.id, n.peer))
 	}
 	for _, n := range nodes {
 		n.args = []string{
@@ -75,9 +84,12 @@ func pestleNodes(t scenarios.Target, program, dir string) []*node {
 			"--data-path=" + n.data, "--durability=" + t.Durability,
 			"--die-with-stdin",
 		}
-		if len(nodes) > 1 {
+		if size > 1 {
 			n.args = append(n.args, "--node-id="+strconv.FormatUint(n.id, 10),
-				"--peer-address="+n.peer, "--cluster="+strings.Join(members, ","))
+				"--peer-address="+n.peer, "--cluster="+strings.Join(cluster, ","))
+		}
+		if !n.member {
+			n.args = append(n.args, "--join")
 		}
 		n.args = append(n.args, t.Flags...)
 		if t.Plant != "" {
@@ -87,8 +99,27 @@ func pestleNodes(t scenarios.Target, program, dir string) []*node {
 	return nodes
 }
 
+// replacements counts the brokers that are replaced.
+func replacements(list []faults.Fault) int {
+	n := 0
+	for _, f := range list {
+		if f.Kind == faults.Replace {
+			n++
+		}
+	}
+	return n
+}
+
 // external tells that the harness did not start it.
 func (n *node) external() bool { return n.args == nil }
+
+// loseData empties the node's directory.
+func (n *node) loseData() error {
+	if err := os.RemoveAll(n.data); err != nil {
+		return fmt.Errorf("empty the data directory of %s: %w", n.name, err)
+	}
+	return n.makeData()
+}
 
 // makeData makes the node's directory.
 func (n *node) makeData() error {

@@ -3,16 +3,18 @@ package process
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"pestle/faults"
 	"pestle/scenarios"
 )
 
 // A target that is not installed tested nothing: the error says how to get it.
 func TestMissingNsqdSaysHowToGetIt(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := newNodes(scenarios.Target{Kind: "nsq"}, "pestle", t.TempDir())
+	_, err := newNodes(scenarios.Plan{Target: scenarios.Target{Kind: "nsq"}}, "pestle", t.TempDir())
 	if !errors.Is(err, ErrTargetMissing) {
 		t.Fatalf("error %v, want ErrTargetMissing", err)
 	}
@@ -25,7 +27,7 @@ func TestMissingNsqdSaysHowToGetIt(t *testing.T) {
 
 // An address of a running nsqd is taken as it is; nothing is started.
 func TestRunningNsqdIsNotStarted(t *testing.T) {
-	nodes, err := newNodes(scenarios.Target{Kind: "nsq", Address: "127.0.0.1:1", HTTP: "127.0.0.1:2"}, "pestle", t.TempDir())
+	nodes, err := newNodes(scenarios.Plan{Target: scenarios.Target{Kind: "nsq", Address: "127.0.0.1:1", HTTP: "127.0.0.1:2"}}, "pestle", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func TestRunningNsqdIsNotStarted(t *testing.T) {
 // A broker alone is started as before there were clusters.
 func TestOneBrokerIsNoCluster(t *testing.T) {
 	for _, size := range []int{0, 1} {
-		nodes, err := newNodes(scenarios.Target{Kind: "pestle", Nodes: size}, "pestle", t.TempDir())
+		nodes, err := newNodes(scenarios.Plan{Target: scenarios.Target{Kind: "pestle", Nodes: size}}, "pestle", t.TempDir())
 		if err != nil || len(nodes) != 1 || nodes[0].name != "broker-1" {
 			t.Fatalf("nodes %+v, error %v; want broker-1", nodes, err)
 		}
@@ -49,17 +51,21 @@ func TestOneBrokerIsNoCluster(t *testing.T) {
 	}
 }
 
-// Every broker knows its number, where it listens to the others, and all of
-// them alike; no two share an address or a directory.
+// Every broker knows its number, where it listens to the others, and with whom
+// the cluster begins; no two share an address or a directory. A spare, one for
+// each replacement, waits to be taken.
 func TestBrokersOfAClusterKnowEachOther(t *testing.T) {
-	nodes, err := newNodes(scenarios.Target{Kind: "pestle", Nodes: 3}, "pestle", t.TempDir())
-	if err != nil || len(nodes) != 3 {
-		t.Fatalf("%d nodes, error %v; want 3", len(nodes), err)
+	nodes, err := newNodes(scenarios.Plan{
+		Target: scenarios.Target{Kind: "pestle", Nodes: 3},
+		Faults: []faults.Fault{{Kind: faults.Replace}, {Kind: faults.Kill}},
+	}, "pestle", t.TempDir())
+	if err != nil || len(nodes) != 4 {
+		t.Fatalf("%d nodes, error %v; want three and a spare", len(nodes), err)
 	}
 	cluster := "--cluster=1=" + nodes[0].peer + ",2=" + nodes[1].peer + ",3=" + nodes[2].peer
 	var own []string
 	for i, n := range nodes {
-		id := []string{"1", "2", "3"}[i]
+		id := strconv.Itoa(i + 1)
 		for _, want := range []string{
 			"--node-id=" + id, "--peer-address=" + n.peer, cluster,
 			"--tcp-address=" + n.tcp, "--http-address=" + n.http, "--data-path=" + n.data,
@@ -67,6 +73,9 @@ func TestBrokersOfAClusterKnowEachOther(t *testing.T) {
 			if !slices.Contains(n.args, want) {
 				t.Errorf("%s is started with %q, without %s", n.name, n.args, want)
 			}
+		}
+		if joins := slices.Contains(n.args, "--join"); joins != (i == 3) || n.member == joins {
+			t.Errorf("%s: it joins %t, is a member %t", n.name, joins, n.member)
 		}
 		if n.name != "broker-"+id {
 			t.Errorf("node %s is named %s", id, n.name)

@@ -62,7 +62,7 @@ func (w *World) bootBrokers(ctx context.Context) error {
 func (w *World) insist(ctx context.Context, what string, call func(*node) error) error {
 	var last error
 	err := w.wait(ctx, bootWithin, "", func() bool {
-		for _, n := range w.running() {
+		for _, n := range w.members(true) {
 			last = call(n)
 			var refused *statusError
 			if last == nil || errors.As(last, &refused) && refused.code < http.StatusInternalServerError {
@@ -83,11 +83,13 @@ func (w *World) insist(ctx context.Context, what string, call func(*node) error)
 
 // startAll starts every process of a role and waits until they have begun.
 func (w *World) startAll(ctx context.Context, role role) error {
+	var starting []*child
 	for _, c := range w.children {
-		if c.role == role {
+		if c.role == role && !c.spare() {
 			if err := w.start(c); err != nil {
 				return err
 			}
+			starting = append(starting, c)
 		}
 	}
 	what := "the workload does not begin"
@@ -95,8 +97,8 @@ func (w *World) startAll(ctx context.Context, role role) error {
 		what = "the brokers are not ready"
 	}
 	return w.wait(ctx, bootWithin, what, func() bool {
-		for _, c := range w.children {
-			if c.role == role && !c.ready {
+		for _, c := range starting {
+			if !c.ready {
 				return false
 			}
 		}

@@ -2,8 +2,9 @@ package process
 
 import (
 	"context"
-	"sync"
 	"time"
+
+	"pestle/faults"
 )
 
 // surveyWithin is how long a survey waits for the slowest broker: one that is
@@ -13,15 +14,11 @@ const surveyWithin = 250 * time.Millisecond
 // stats is the part of /stats that the run is led by: NSQ's keys, and those
 // of a cluster.
 type stats struct {
-	Groups []struct {
-		Group uint32 `json:"group"` // 0: the metadata
-		Role  string `json:"role"`
-		Term  uint64 `json:"term"`
-	} `json:"groups"`
+	Groups []groupStats `json:"groups"`
 	Topics []struct {
 		Name     string `json:"topic_name"`
 		Group    uint32 `json:"group"` // that holds its messages
-		Leads    bool   `json:"leads"` // this node leads that group
+		Leads    bool   `json:"leads"` // this broker leads that group
 		Depth    int64  `json:"depth"`
 		Channels []struct {
 			Name     string `json:"channel_name"`
@@ -32,21 +29,27 @@ type stats struct {
 	} `json:"topics"`
 }
 
-// term is the term that the node knows of a group.
-func (s *stats) term(group uint32) uint64 {
+// groupStats is what a broker knows of a group.
+type groupStats struct {
+	Group uint32 `json:"group"` // 0: the metadata
+	Role  string `json:"role"`
+	Term  uint64 `json:"term"`
+}
+
+func (s *stats) group(number uint32) groupStats {
 	for _, g := range s.Groups {
-		if g.Group == group {
-			return g.Term
+		if g.Group == number {
+			return g
 		}
 	}
-	return 0
+	return groupStats{}
 }
 
 // survey is what the brokers said of one topic at about the same time.
 type survey struct {
 	topic   string
 	size    int        // of the cluster; a target of one broker leads, whatever it says
-	answers []surveyed // of those that answered, in the order they were asked
+	answers []surveyed // in the order they came
 }
 
 type surveyed struct {
@@ -54,28 +57,33 @@ type surveyed struct {
 	stats stats
 }
 
-// ask surveys the brokers that run, in the background. The channel gets one
-// survey, about surveyWithin from now at the latest.
+// ask surveys the members of the cluster that run, in the background. The
+// channel gets one survey: as soon as more answers would change nothing, or
+// surveyWithin from now.
 func (w *World) ask() <-chan survey {
 	s := survey{topic: w.Plan.Workload.Topic, size: max(w.Plan.Target.Nodes, 1)}
-	nodes := w.running()
+	nodes := w.members(true)
 	out := make(chan survey, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), surveyWithin)
 		defer cancel()
-		answers := make([]*surveyed, len(nodes))
-		var all sync.WaitGroup
-		for i, n := range nodes {
-			all.Go(func() {
-				if said, err := n.stats(ctx, s.topic); err == nil {
-					answers[i] = &surveyed{node: n, stats: said}
+		answers := make(chan *surveyed, len(nodes))
+		for _, n := range nodes {
+			go func() {
+				said, err := n.stats(ctx, s.topic)
+				if err != nil {
+					answers <- nil
+					return
 				}
-			})
+				answers <- &surveyed{node: n, stats: said}
+			}()
 		}
-		all.Wait()
-		for _, a := range answers {
-			if a != nil {
+		for range nodes {
+			if a := <-answers; a != nil {
 				s.answers = append(s.answers, *a)
+			}
+			if s.complete() {
+				break
 			}
 		}
 		out <- s
@@ -83,29 +91,66 @@ func (w *World) ask() <-chan survey {
 	return out
 }
 
-// leader returns the answer of the broker that leads the topic's group. One
-// that was cut off or paused may still believe that it does; the highest term
-// is right, and a majority knows of it.
-func (s survey) leader() (lead surveyed, known bool) {
+// complete tells that more answers would change nothing.
+func (s survey) complete() bool {
+	_, topic := s.leader()
+	_, metadata := s.metadataLeader()
+	return topic && metadata
+}
+
+// leader returns the answer of the broker that leads the topic's group.
+func (s survey) leader() (surveyed, bool) {
+	if s.size == 1 && len(s.answers) == 1 {
+		return s.answers[0], true
+	}
+	return s.leading(func(said *stats) (leads bool, term uint64) {
+		for _, t := range said.Topics {
+			if t.Name == s.topic {
+				return t.Leads, said.group(t.Group).Term
+			}
+		}
+		return false, 0
+	})
+}
+
+// metadataLeader returns the answer of the broker that leads the metadata.
+func (s survey) metadataLeader() (surveyed, bool) {
+	return s.leading(func(said *stats) (leads bool, term uint64) {
+		g := said.group(0)
+		return g.Role == "leader", g.Term
+	})
+}
+
+// cluster is what the survey tells of the members.
+func (s survey) cluster(members []*node) faults.Cluster {
+	var c faults.Cluster
+	if lead, known := s.leader(); known {
+		c.Leader = lead.node.name
+	}
+	if lead, known := s.metadataLeader(); known {
+		c.Metadata = lead.node.name
+	}
+	for _, n := range members {
+		c.Brokers = append(c.Brokers, n.name)
+	}
+	return c
+}
+
+// leading returns the answer of the broker that leads a group, of which role
+// tells what an answer says. One that was cut off or paused may still believe
+// that it leads: the highest term is right, and of any majority one knows it.
+func (s survey) leading(role func(*stats) (leads bool, term uint64)) (lead surveyed, known bool) {
 	if len(s.answers) <= s.size/2 {
 		return surveyed{}, false
 	}
-	if s.size == 1 {
-		return s.answers[0], true
-	}
 	var highest uint64
 	for _, a := range s.answers {
-		for _, t := range a.stats.Topics {
-			if t.Name != s.topic {
-				continue
-			}
-			term := a.stats.term(t.Group)
-			if term > highest {
-				lead, highest, known = surveyed{}, term, false
-			}
-			if t.Leads && term == highest {
-				lead, known = a, true
-			}
+		leads, term := role(&a.stats)
+		if term > highest {
+			lead, highest, known = surveyed{}, term, false
+		}
+		if leads && term == highest {
+			lead, known = a, true
 		}
 	}
 	return lead, known

@@ -50,6 +50,29 @@ func TestWhoLeads(t *testing.T) {
 	}
 }
 
+// A fault needs to know only the leaders; a survey is over once a majority has
+// named them, whatever the others are about to say.
+func TestASurveyIsCompleteWithBothLeaders(t *testing.T) {
+	metadata := func(a surveyed) surveyed {
+		a.stats.Groups[0].Role = "leader"
+		return a
+	}
+	for name, c := range map[string]struct {
+		answers []surveyed
+		want    bool
+	}{
+		"both named":           {[]surveyed{said(t, 1, true, 4, 0), metadata(said(t, 2, false, 4, 0))}, true},
+		"one leads both":       {[]surveyed{said(t, 1, false, 4, 0), metadata(said(t, 2, true, 4, 0))}, true},
+		"no majority":          {[]surveyed{metadata(said(t, 1, true, 4, 0))}, false},
+		"the topic's is open":  {[]surveyed{metadata(said(t, 1, false, 4, 0)), said(t, 2, false, 4, 0)}, false},
+		"the metadata's is so": {[]surveyed{said(t, 1, true, 4, 0), said(t, 2, false, 4, 0)}, false},
+	} {
+		if got := (survey{topic: "orders", size: 3, answers: c.answers}).complete(); got != c.want {
+			t.Errorf("%s: complete %t, want %t", name, got, c.want)
+		}
+	}
+}
+
 // Only the leader knows what is in flight; what the others say counts for
 // nothing, and a survey without a leader breaks the row.
 func TestADrainIsProvenByTheLeader(t *testing.T) {
@@ -83,8 +106,7 @@ func TestADrainIsProvenByTheLeader(t *testing.T) {
 	}
 }
 
-// A broker that says nothing delays the others' answers, and no longer than a
-// survey takes.
+// A broker that says nothing is left out when the time is over.
 func TestASilentBrokerIsLeftOut(t *testing.T) {
 	silent := make(chan struct{})
 	answer := func(wait bool) *node {
@@ -95,10 +117,10 @@ func TestASilentBrokerIsLeftOut(t *testing.T) {
 			fmt.Fprintf(w, `{"topics":[{"topic_name":%q}]}`, r.URL.Query().Get("topic"))
 		}))
 		t.Cleanup(s.Close)
-		return &node{endpoints: endpoints{http: strings.TrimPrefix(s.URL, "http://")}}
+		return &node{member: true, endpoints: endpoints{http: strings.TrimPrefix(s.URL, "http://")}}
 	}
 	w := New(Options{Plan: scenarios.Plan{Target: scenarios.Target{Nodes: 3}, Workload: scenarios.Workload{Topic: "orders"}}})
-	w.nodes = []*node{answer(true), answer(false), {endpoints: endpoints{http: "127.0.0.1:1"}}}
+	w.nodes = []*node{answer(true), answer(false), {member: true, endpoints: endpoints{http: "127.0.0.1:1"}}}
 	t.Cleanup(func() { close(silent) }) // before the servers close, which wait for their answers
 	got := <-w.ask()
 	if len(got.answers) != 1 || got.answers[0].node != w.nodes[1] || got.answers[0].stats.Topics[0].Name != "orders" {
@@ -123,7 +145,7 @@ func TestInsisting(t *testing.T) {
 		"not even the second broker": {[]error{refusing, wrong}, 2, wrong},
 	} {
 		w := newTestWorld(t)
-		w.nodes, w.children = []*node{{name: "here"}, {name: "there"}}, nil // both run already
+		w.nodes, w.children = []*node{{name: "here", member: true}, {name: "there", member: true}}, nil // both run already
 		calls := 0
 		err := w.insist(t.Context(), "make x", func(*node) error {
 			calls++

@@ -72,7 +72,8 @@ type World struct {
 
 	scheduler *faults.Scheduler // from chaos on
 	actions   []*action
-	sentinels *sentinels // from the drain on
+	seeking   <-chan survey // who leads, for a fault on a selector that is due; nil: not asked
+	sentinels *sentinels    // from the drain on
 	effective int
 
 	began, chaosBegan int64
@@ -134,7 +135,7 @@ func (w *World) Run(ctx context.Context) (outcome Outcome, err error) {
 // prepare makes everything but processes.
 func (w *World) prepare() error {
 	var err error
-	if w.nodes, err = newNodes(w.Plan.Target, w.Program, w.Dir); err != nil {
+	if w.nodes, err = newNodes(w.Plan, w.Program, w.Dir); err != nil {
 		return err
 	}
 	for _, sub := range []string{"history", "logs", "state"} {
@@ -158,7 +159,7 @@ func (w *World) prepare() error {
 		w.children = append(w.children, w.workload(roleProducer, "producer", p.Name))
 	}
 	for _, f := range w.Plan.Faults {
-		if w.child(f.Target) == nil {
+		if w.child(f.Target) == nil && !faults.IsSelector(f.Target) {
 			return fmt.Errorf("fault %d is a %s of %s, which is no process of this run", f.Ref, f.Kind, f.Target)
 		}
 	}
@@ -204,12 +205,13 @@ func (w *World) child(name string) *child {
 	return nil
 }
 
-// running returns the brokers that can be asked: those that run, or need not
-// be started.
-func (w *World) running() []*node {
+// members returns the brokers that are the cluster, in the order of their
+// numbers: all of them, or those that can be asked because they run.
+func (w *World) members(running bool) []*node {
 	var list []*node
 	for _, n := range w.nodes {
-		if c := w.child(n.name); c == nil || c.running() {
+		c := w.child(n.name)
+		if n.member && (!running || c == nil || c.running()) {
 			list = append(list, n)
 		}
 	}
