@@ -47,6 +47,7 @@ func Check(path string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	run.Failovers = reports.Failovers(plan, events)
 	verdict, err := judge(Config(plan), events)
 	if err != nil {
 		run.HarnessError = err.Error()

@@ -117,6 +117,7 @@ func conclude(dir string, run reports.Run, plan scenarios.Plan, verdict checker.
 			run.HarnessError = err.Error()
 		}
 	}
+	run.Failovers = reports.Failovers(plan, events)
 	if err := writeFaults(dir, run.FaultLog); err != nil {
 		return Result{}, first(run, err)
 	}

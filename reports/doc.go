@@ -29,6 +29,7 @@
 //	harness_error  absent when the harness did its work
 //	totals         attempts, acks, … counted over the history
 //	faults         fault kind → times it took effect
+//	failovers      of each kill of the leader: fault, process, first_ack; absent without any
 //	properties     slug, class, required, status, reason, exposure, violations_total, violations
 //	claims         name, count, reached
 //	environment    go, os, arch, cpus, pestle, target

@@ -166,6 +166,7 @@ func facts(run Run, plan scenarios.Plan) []fact {
 		{"target", targetWords(plan, env)},
 		{"producers", producerWords(plan)},
 		{"consumers", consumerWords(plan)},
+		{"first ack after", FailoverWords(run.Failovers)},
 		{"pestle", env.Pestle},
 		{"machine", machineWords(env)},
 		{"go", env.Go},

@@ -23,6 +23,7 @@ type Run struct {
 
 	Environment Environment
 	FaultLog    []faults.Entry // faults.ndjson, in any order; the report takes lateness and notes from it
+	Failovers   []Failover     // see the function of that name
 	Story       []sim.Moment   // sim: what happened to the messages of the violation that Subject names, in order; empty for none
 
 	HarnessError string // what broke in the harness itself; empty when nothing did

@@ -53,6 +53,9 @@ func Summary(w io.Writer, dir string, run Run, verdict checker.Verdict, color bo
 		pad := strings.Repeat(" ", statuses-len(word))
 		fmt.Fprintf(&b, "  %-*s  %s%s  %s\n", slugs, p.Slug, paint(string(p.Status), word), pad, hang(page.Printable(propertyWords(p)), indent))
 	}
+	if words := FailoverWords(run.Failovers); words != "" {
+		fmt.Fprintf(&b, "  first ack after %s\n", words)
+	}
 	for _, c := range verdict.Claims {
 		if c.Required && !c.Reached {
 			fmt.Fprintf(&b, "  not reached: %s\n", page.Printable(c.Name))

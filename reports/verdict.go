@@ -46,6 +46,7 @@ type VerdictFile struct {
 
 	Totals      Totals             `json:"totals"`
 	Faults      map[string]int64   `json:"faults"`
+	Failovers   []Failover         `json:"failovers,omitempty"`
 	Properties  []checker.Property `json:"properties"`
 	Claims      []checker.Claim    `json:"claims"`
 	Environment Environment        `json:"environment"`
@@ -74,6 +75,7 @@ func NewVerdictFile(run Run, verdict checker.Verdict, events []history.Event) Ve
 		HarnessError: run.HarnessError,
 		Totals:       count(events),
 		Faults:       effective(events),
+		Failovers:    run.Failovers,
 		Properties:   make([]checker.Property, len(verdict.Properties)),
 		Claims:       append([]checker.Claim{}, verdict.Claims...),
 		Environment:  run.Environment,

@@ -66,6 +66,7 @@ failed, 3 inconclusive, 64 wrong usage. Over several seeds the worst counts:
 				return err
 			}
 			worst := reports.Passed
+			var failovers []reports.Failover
 			for seed := first; ; seed++ {
 				plan, err := scenarios.Expand(scenario, seed)
 				if err != nil {
@@ -78,7 +79,11 @@ failed, 3 inconclusive, 64 wrong usage. Over several seeds the worst counts:
 					return err
 				}
 				worst = campaign.Worse(worst, result.Outcome)
+				failovers = append(failovers, result.Run.Failovers...)
 				if seed == last {
+					if words := reports.FailoverWords(failovers); words != "" && first != last {
+						fmt.Fprintf(summaryOut(cmd, f.json), "\nseeds %d to %d: first ack after %s\n", first, last, words)
+					}
 					return ended(worst)
 				}
 				if cmd.Context().Err() != nil {
@@ -187,11 +192,7 @@ func runPlan(cmd *cobra.Command, plan scenarios.Plan, o campaign.Options, asJSON
 
 // tell prints the summary, and the verdict line when wanted.
 func tell(cmd *cobra.Command, result campaign.Result, asJSON bool) error {
-	out := cmd.OutOrStdout()
-	summary := out
-	if asJSON {
-		summary = cmd.ErrOrStderr()
-	}
+	out, summary := cmd.OutOrStdout(), summaryOut(cmd, asJSON)
 	if err := reports.Summary(summary, result.Dir, result.Run, result.Verdict, isTerminal(summary)); err != nil {
 		return harness(err)
 	}
@@ -204,6 +205,14 @@ func tell(cmd *cobra.Command, result campaign.Result, asJSON bool) error {
 	}
 	_, err = fmt.Fprintf(out, "%s\n", line)
 	return err
+}
+
+// summaryOut is where people read: not where a machine reads the verdict line.
+func summaryOut(cmd *cobra.Command, asJSON bool) io.Writer {
+	if asJSON {
+		return cmd.ErrOrStderr()
+	}
+	return cmd.OutOrStdout()
 }
 
 // harness marks an error as a failure of the harness, not of the usage.
