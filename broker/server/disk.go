@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"pestle/broker/core"
 	"pestle/broker/plant"
@@ -49,6 +50,7 @@ type disk struct {
 	fs    FS
 	mail  *queue[message]
 	plant plant.ID
+	times diskTimes
 
 	changes *queue[core.Effect]
 	reads   *queue[core.Effect]
@@ -59,7 +61,7 @@ type disk struct {
 
 func newDisk(fs FS, mail *queue[message], bug plant.ID) *disk {
 	return &disk{
-		fs: fs, mail: mail, plant: bug, files: map[uint64]File{},
+		fs: fs, mail: mail, plant: bug, times: newDiskTimes(), files: map[uint64]File{},
 		changes: newQueue[core.Effect](), reads: newQueue[core.Effect](),
 	}
 }
@@ -180,6 +182,7 @@ func (d *disk) write(n uint64, at int64, data []byte) error {
 	if f == nil {
 		return fmt.Errorf("write journal file %s: it does not exist", fileName(n))
 	}
+	defer took(d.times.write, time.Now())
 	if _, err := f.WriteAt(data, at); err != nil {
 		return fmt.Errorf("write %d bytes at %d of journal file %s: %w", len(data), at, fileName(n), err)
 	}
@@ -191,6 +194,7 @@ func (d *disk) sync(n uint64) error {
 	if f == nil {
 		return fmt.Errorf("sync journal file %s: it does not exist", fileName(n))
 	}
+	defer took(d.times.sync, time.Now())
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("sync journal file %s: %w", fileName(n), err)
 	}

@@ -25,9 +25,6 @@ const (
 	headerWithin = 10 * time.Second
 	bodyWithin   = time.Minute
 	idleWithin   = 2 * time.Minute
-
-	// aliveWithin is how long /ping and /healthz wait for the core.
-	aliveWithin = 2 * time.Second
 )
 
 // httpError is an answer of NSQ's HTTP interface that is not a success. Code
@@ -55,6 +52,11 @@ func (s *Server) newHTTP() *http.Server {
 		{"GET", "/healthz", s.healthz},
 		{"GET", "/info", s.info},
 		{"GET", "/stats", s.stats},
+		{"GET", "/log", s.log},
+		{"GET", "/cluster", s.cluster},
+		{"POST", "/cluster/transfer", s.transfer},
+		{"POST", "/cluster/drain", s.drain},
+		{"POST", "/cluster/replace", s.replace},
 		{"POST", "/pub", s.publish},
 		{"POST", "/mpub", s.multiPublish},
 		{"POST", "/topic/create", s.createTopic},
@@ -71,6 +73,7 @@ func (s *Server) newHTTP() *http.Server {
 			s.serve(w, r, e.handle)
 		})
 	}
+	mux.Handle("/metrics", s.metricsHandler())
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		respond(w, nil, refuse(http.StatusNotFound, "NOT_FOUND"))
 	})
@@ -121,12 +124,6 @@ func respond(w http.ResponseWriter, data any, err error) {
 	_, _ = w.Write(body) // a client that is gone does not care
 }
 
-// plainError is a failure told as text, as /ping and /healthz do.
-type plainError struct {
-	status int
-	text   string
-}
-
 // ask hands a request to the core and waits for its reply.
 func (s *Server) ask(ctx context.Context, req core.Request) (core.Reply, error) {
 	select {
@@ -166,38 +163,6 @@ func refusal(r core.Reply) error {
 	default:
 		return &httpError{http.StatusServiceUnavailable, r.Code, r.Text}
 	}
-}
-
-// health returns "OK", or why the broker cannot do its work.
-func (s *Server) health(r *http.Request) string {
-	ctx, cancel := context.WithTimeout(r.Context(), aliveWithin)
-	defer cancel()
-	reply, err := s.ask(ctx, core.Request{Kind: core.ReqStats})
-	var known *httpError
-	switch {
-	case errors.As(err, &known) && known.Detail != "":
-		return known.Detail
-	case err != nil:
-		return err.Error()
-	}
-	return reply.Stats.Health
-}
-
-func (s *Server) ping(r *http.Request) (any, error) {
-	if health := s.health(r); health != healthy {
-		return plainError{http.StatusInternalServerError, "NOK - " + health}, nil
-	}
-	return "OK", nil
-}
-
-// healthy is what core.Stats.Health says when all is well.
-const healthy = "OK"
-
-func (s *Server) healthz(r *http.Request) (any, error) {
-	if health := s.health(r); health != healthy {
-		return plainError{http.StatusServiceUnavailable, health + "\n"}, nil
-	}
-	return "OK\n", nil
 }
 
 // info's keys and their order are NSQ's; its durations are nanoseconds.

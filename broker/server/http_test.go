@@ -85,13 +85,13 @@ func TestHTTP(t *testing.T) {
 		{"POST", "/channel/create?topic=made&channel=!", "", 400, `\{"message":"INVALID_ARG_CHANNEL"\}`},
 		{"POST", "/channel/create?topic=absent&channel=ch", "", 404, `\{"message":"TOPIC_NOT_FOUND".*\}`},
 
-		{"GET", "/stats?format=json&topic=made&include_mem=false&include_clients=false", "", 200, `\{"version":"1.3.0","health":"OK","start_time":\d{10},"topics":\[\{"topic_name":"made","channels":\[\{"channel_name":"ch","depth":0,"backend_depth":0,"in_flight_count":0,"deferred_count":0,"message_count":0,"requeue_count":0,"timeout_count":0,"client_count":0,"clients":null,"paused":false,"e2e_processing_latency":\{"count":0,"percentiles":null\},"finished_below":0\}\],"depth":0,"backend_depth":0,"message_count":0,"message_bytes":0,"paused":false,"e2e_processing_latency":\{"count":0,"percentiles":null\}\}\],"producers":null\}`},
-		{"GET", "/stats?format=json&topic=absent&include_mem=0", "", 200, `\{"version":"1.3.0","health":"OK","start_time":\d{10},"topics":null,"producers":null\}`},
+		{"GET", "/stats?format=json&topic=made&include_mem=false&include_clients=false", "", 200, `\{"version":"1.3.0","health":"OK","start_time":\d{10},"topics":\[\{"topic_name":"made","channels":\[\{"channel_name":"ch","depth":0,"backend_depth":0,"in_flight_count":0,"deferred_count":0,"message_count":0,"requeue_count":0,"timeout_count":0,"client_count":0,"clients":null,"paused":false,"e2e_processing_latency":\{"count":0,"percentiles":null\},"finished_below":0\}\],"depth":0,"backend_depth":0,"message_count":0,"message_bytes":0,"paused":false,"e2e_processing_latency":\{"count":0,"percentiles":null\},"group":\d+,"leads":(?:true|false)\}\],"producers":null,"node":\d+,"groups":\[.*\]\}`},
+		{"GET", "/stats?format=json&topic=absent&include_mem=0", "", 200, `\{"version":"1.3.0","health":"OK","start_time":\d{10},"topics":null,"producers":null,"node":\d+,"groups":\[.*\]\}`},
 		{"GET", "/stats?format=json&topic=lines&include_mem=0", "", 200, `.*"depth":2,"backend_depth":0,"message_count":2,"message_bytes":2,.*`},
 		{"GET", "/stats?format=json&topic=binary&include_mem=0", "", 200, `.*"depth":2,"backend_depth":0,"message_count":2,"message_bytes":3,.*`},
-		{"GET", "/stats?format=json", "", 200, `.*"memory":\{"heap_objects":\d+,.*"gc_total_runs":\d+\},"producers":null\}`},
+		{"GET", "/stats?format=json", "", 200, `.*"memory":\{"heap_objects":\d+,.*"gc_total_runs":\d+\},"producers":null,"node":\d+,"groups":\[.*\]\}`},
 		{"GET", "/stats?topic=%zz", "", 400, `\{"message":"INVALID_REQUEST"\}`},
-		{"GET", "/stats?topic=made", "", 200, `(?s)nsqd v1\.3\.0 \(built w/go.*\)\nstart_time .*\nuptime .*\n\nHealth: OK\n\nMemory:\n.*\n\nTopics:\n   \[made           \] depth: 0     be-depth: 0     msgs: 0        e2e%: \n      \[ch                       \] depth: 0 .*\n\nProducers: None\n`},
+		{"GET", "/stats?topic=made", "", 200, `(?s)nsqd v1\.3\.0 \(built w/go.*\)\nstart_time .*\nuptime .*\n\nHealth: OK\n\nMemory:\n.*\n\nTopics:\n   \[made           \] depth: 0     be-depth: 0     msgs: 0        e2e%: \n      \[ch                       \] depth: 0 .*\n\nProducers: None\n\nGroups:.*\nNode: \d+\n`},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
 			status, answer := b.call(t, test.method, test.path, test.body)

@@ -60,6 +60,7 @@ type Server struct {
 	works   sync.WaitGroup // the disk's goroutines
 
 	started  time.Time
+	clients  atomic.Int64  // connections open
 	bodies   chan struct{} // a token for each request body held in memory
 	requests atomic.Uint64 // last RequestID given
 }
@@ -242,7 +243,11 @@ func (s *Server) accept(ctx context.Context) {
 		}
 		c := newConn(id, sock, s.mail, life{s.ended, s.aborted})
 		c.post(core.Event{Kind: core.EvOpened, Text: sock.RemoteAddr().String()})
-		s.conns.Go(c.read)
+		s.clients.Add(1)
+		s.conns.Go(func() {
+			c.read()
+			s.clients.Add(-1)
+		})
 		s.conns.Go(c.write)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // The JSON of GET /stats: NSQ's keys in NSQ's order, for its own admin page
 // and every script that reads it. What this broker does not have (pausing,
 // sampling, compression, a disk queue beside a memory queue) is there with
-// its zero value.
+// its zero value. What NSQ does not have comes last.
 
 type statsJSON struct {
 	Version   string       `json:"version"`
@@ -21,6 +21,10 @@ type statsJSON struct {
 	Topics    []topicJSON  `json:"topics"`     // null for a topic that does not exist, [] when there is none
 	Memory    *memoryJSON  `json:"memory,omitempty"`
 	Producers []clientJSON `json:"producers"`
+
+	Node       uint64        `json:"node"`
+	Quarantine string        `json:"quarantine,omitempty"` // why this node takes part in nothing
+	Groups     []GroupStatus `json:"groups"`
 }
 
 type topicJSON struct {
@@ -32,6 +36,8 @@ type topicJSON struct {
 	MessageBytes int64         `json:"message_bytes"`
 	Paused       bool          `json:"paused"`
 	Latency      latencyJSON   `json:"e2e_processing_latency"`
+	Group        uint32        `json:"group"`
+	Leads        bool          `json:"leads"` // this node leads the group: only then in flight and deferred counts are known
 }
 
 type channelJSON struct {
@@ -118,7 +124,10 @@ func (s *Server) stats(r *http.Request) (any, error) {
 
 // describe turns the core's snapshot into NSQ's words.
 func (s *Server) describe(st *core.Stats, filter string, clients bool) statsJSON {
-	out := statsJSON{Version: s.limits.Version, Health: st.Health, StartTime: s.started.Unix()}
+	out := statsJSON{
+		Version: s.limits.Version, Health: st.Health, StartTime: s.started.Unix(),
+		Node: st.Node, Quarantine: st.Quarantine, Groups: describeGroups(st.Groups),
+	}
 	if len(st.Topics) > 0 || filter == "" {
 		out.Topics = make([]topicJSON, 0, len(st.Topics))
 	}
@@ -135,6 +144,7 @@ func describeTopic(t core.TopicStats, clients bool) topicJSON {
 	out := topicJSON{
 		Name: t.Name, Channels: make([]channelJSON, 0, len(t.Channels)),
 		Depth: t.Depth, MessageCount: t.MessageCount, MessageBytes: t.MessageBytes,
+		Group: t.Group, Leads: t.Leads,
 	}
 	for _, c := range t.Channels {
 		channel := channelJSON{

@@ -43,7 +43,21 @@ func (st *statsJSON) text(now time.Time) string {
 	for _, c := range st.Producers {
 		c.text(&b, now)
 	}
+	st.clusterText(&b)
 	return b.String()
+}
+
+// clusterText is not nsqd's, and behind all that is.
+func (st *statsJSON) clusterText(b *strings.Builder) {
+	b.WriteString(heading("Groups", len(st.Groups)))
+	for _, g := range st.Groups {
+		fmt.Fprintf(b, "   [%-15s] %-9s %-9s term: %-5d leader: %-3d first: %-8d commit: %-8d applied: %-8d last: %-8d\n",
+			g.Name(), g.Role, g.State, g.Term, g.Lead, g.First, g.Commit, g.Applied, g.Last)
+	}
+	fmt.Fprintf(b, "\nNode: %d\n", st.Node)
+	if st.Quarantine != "" {
+		fmt.Fprintf(b, "Quarantine: %s\n", st.Quarantine)
+	}
 }
 
 func heading(what string, count int) string {
