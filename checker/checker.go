@@ -20,8 +20,8 @@
 //
 // Each event costs O(1) amortised. Memory is bounded by the open messages
 // (those that a later event may still be judged by), by the causes of
-// redelivery (faults, connection losses, restarts), by 17 bytes for each
-// message ever sent and by 4 more for each channel that has finished it.
+// redelivery (faults, connection losses, restarts), by 18 bytes for each
+// message ever sent and by 5 more for each channel that has finished it.
 //
 // Words: a try is one send of an id; it ends acked, failed (refused for sure)
 // or unknown, or never, when its producer was killed. A copy is one position
@@ -76,7 +76,7 @@ func New(cfg Config) *Checker {
 	c.producing = producerProgress{run: c.run, each: make([]windowSends, len(c.producers))}
 	c.consuming = consumerProgress{run: c.run, each: make([]windowStream, len(c.streams))}
 	c.guarantee.run = c.run
-	c.finality = ackFinality{run: c.run, each: make([]answering, len(c.consumers)), final: finalTimes{run: c.run, blocks: make(map[finalBlock]*[blockSize]uint32)}}
+	c.finality = ackFinality{run: c.run, final: finalTimes{run: c.run, blocks: make(map[finalBlock]*finalFacts)}}
 	c.drain = drain{run: c.run, emptied: make([]bool, len(c.streams)), left: make([]string, len(c.streams))}
 	c.flow.run = c.run
 	c.holding.run = c.run

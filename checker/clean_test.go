@@ -33,6 +33,10 @@ const clean script = `
 251  p1 ack 52
 252  o1 consume p1-52 @42
 253  s1 consume p1-52 @42
+256  p1 attempt 54
+257  p1 ack 54
+258  o1 consume p1-54 @44
+259  s1 consume p1-54 @44
 265  o1 consume p2-51 @41
 266  s1 consume p2-51 @41
 280  p1 attempt 2

@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 
+	"pestle/faults"
 	"pestle/history"
 )
 
@@ -58,21 +59,22 @@ func (c *Checker) openWindow() {
 func (c *Checker) fault(e history.Event) error {
 	edge := faultEdge{ref: e.Ref, target: e.Target}
 	running := c.faults.running[edge]
+	broker := c.hit(e)
 	p, by := c.producerByName[e.Target], c.consumerByName[e.Target]
 	switch {
 	case e.What == "" || e.Target == "":
 		return fmt.Errorf("a fault needs a kind and a target")
 	case e.Edge == history.EdgeEffective && !running:
-		c.faults.begin(edge, e.What, e.T)
-		c.causesOn(e.Target, (*causes).begin)
+		c.faults.begin(edge, e.What, broker, e.T)
+		c.causesOn(e.Target, broker, (*causes).begin)
 		c.claims.faulted(e.What, p, by)
 		c.quiet.spoil()
 		if ends(e.What) {
 			c.gone(e.Target, e.T)
 		}
 	case e.Edge == history.EdgeEnded && running:
-		c.faults.end(edge, e.What, e.T)
-		c.causesOn(e.Target, func(to *causes) { to.end(e.T) })
+		c.faults.end(edge, e.What, broker, e.T)
+		c.causesOn(e.Target, broker, func(to *causes) { to.end(e.T) })
 		c.openWindow()
 	case running:
 		return fmt.Errorf("fault %d on %s took effect before and has not ended", e.Ref, e.Target)
@@ -84,9 +86,19 @@ func (c *Checker) fault(e history.Event) error {
 	return nil
 }
 
+// hit returns the broker that a fault is on. One of the network, whatever it is
+// on, may come between any two processes.
+func (c *Checker) hit(e history.Event) int {
+	if classOf(e.What) == faults.OfNetwork {
+		return anyBroker
+	}
+	return c.brokers.of(e.Target)
+}
+
 // causesOn does to the causes that a process is to blame for: a consumer for
-// those of its streams, a broker for everyone's. Producers redeliver nothing.
-func (c *Checker) causesOn(process string, to func(*causes)) {
+// those of its streams, a broker for those of what it delivered. Producers
+// redeliver nothing.
+func (c *Checker) causesOn(process string, broker int, to func(*causes)) {
 	if by := c.consumerByName[process]; by != nil {
 		for _, s := range by.streams {
 			to(&s.causes)
@@ -94,19 +106,20 @@ func (c *Checker) causesOn(process string, to func(*causes)) {
 		return
 	}
 	if c.producerByName[process] == nil {
-		to(&c.guarantee.broker)
+		to(c.guarantee.brokers.of(broker))
 	}
 }
 
 // gone notes that a process ended.
 func (c *Checker) gone(process string, now int64) {
 	if by := c.consumerByName[process]; by != nil {
-		by.lostAt(now)
+		by.lost.at(anyBroker, now)
 		return
 	}
 	if c.producerByName[process] == nil {
-		c.brokerDown, c.everDown = now, true
-		c.finality.wentDown()
+		broker := c.brokers.of(process)
+		c.down.at(broker, now)
+		c.finality.wentDown(broker)
 	}
 }
 
@@ -119,24 +132,31 @@ func (c *Checker) note(e history.Event) error {
 			p.openTries = 0
 		}
 		if by := c.consumerByName[e.Src]; by != nil {
-			by.lostAt(e.T)
-			c.finality.renewed(by)
+			by.lost.at(anyBroker, e.T)
+			by.connections = nil
 			if e.Try > 1 {
-				c.causesOn(e.Src, instant)
+				c.causesOn(e.Src, anyBroker, instant)
 			}
 		}
 	case history.NoteConnected:
 		if by := c.consumerByName[e.Src]; by != nil {
-			by.sentSince = e.T
-			c.finality.renewed(by)
+			by.connected(c.brokers.of(e.Target), e.T)
 		}
-	case history.NoteStopped, history.NoteDisconnected:
+	case history.NoteStopped:
 		if by := c.consumerByName[e.Src]; by != nil {
-			by.lostAt(e.T)
-			c.causesOn(e.Src, instant)
+			by.lost.at(anyBroker, e.T)
+			c.causesOn(e.Src, anyBroker, instant)
+		}
+	case history.NoteDisconnected:
+		if by := c.consumerByName[e.Src]; by != nil {
+			broker := c.brokers.of(e.Target)
+			by.lost.at(broker, e.T)
+			for _, s := range by.streams {
+				instant(s.lost.of(broker))
+			}
 		}
 	case history.NoteExited:
-		c.causesOn(e.Target, instant)
+		c.causesOn(e.Target, c.brokers.of(e.Target), instant)
 		c.gone(e.Target, e.T)
 	case history.NoteForgot:
 		return c.requeue(e)

@@ -58,6 +58,7 @@ func (c *Checker) named(id string) bool {
 // arrive notes a delivery of m on s and has it judged.
 func (c *Checker) arrive(m *message, s *stream, by *consumer, e history.Event) {
 	position := fingerprint(e.Pos)
+	conn := by.over(c.brokers.of(e.Target))
 	first := !m.arrivals[s.slot].consumed
 	isNew, allowed := c.guarantee.appeared(m, position, e)
 	if isNew {
@@ -66,13 +67,16 @@ func (c *Checker) arrive(m *message, s *stream, by *consumer, e history.Event) {
 	if allowed || len(m.positions) < maxPositions {
 		d := m.delivered(position, s.index)
 		d.consumes++
+		d.brokers = d.brokers.with(conn.broker)
 		if allowed {
 			c.guarantee.delivered(m, d, s, e, !first)
 		}
-		c.holding.consumed(m, d, s, e, first)
+		c.holding.consumed(m, d, s, conn, e, first)
 	}
-	c.finality.consumed(m, s, by, position, e)
-	by.sentSince = max(by.sentSince, m.firstAttempt())
+	if e.Attempts > 0 { // else it is rebuilt: over what it came, and when, is lost
+		c.finality.consumed(m, s, conn, position, e)
+		conn.delivered(m, e.T)
+	}
 	if first {
 		c.ordering.firstConsume(m, s, e)
 	} else {
@@ -91,7 +95,7 @@ func (c *Checker) arrive(m *message, s *stream, by *consumer, e history.Event) {
 func (c *Checker) finish(e history.Event) error {
 	s, by, err := c.reader(e)
 	if err == nil {
-		c.finality.finished(s, by, e)
+		c.finality.finished(s, by, by.over(c.brokers.of(e.Target)), e)
 	}
 	return err
 }
@@ -108,7 +112,7 @@ func (c *Checker) requeue(e history.Event) error {
 		d := m.delivered(position, s.index)
 		d.requeues++
 		if e.Defer > 0 {
-			d.back = givenBack{by: by, at: e.T, due: e.T + e.Defer}
+			d.back = givenBack{by: by, broker: c.brokers.of(e.Target), at: e.T, due: e.T + e.Defer}
 		}
 		m.arrivals[s.slot].stored = false // it was then; where it is now must be seen anew
 		c.loss.givenBack(m)
@@ -170,7 +174,8 @@ func (c *Checker) reopen(p *producer, counter uint64, t *topic, facts foldedFact
 	for _, s := range t.streams {
 		m.arrivals = append(m.arrivals, arrival{consumed: true})
 		m.positions = append(m.positions[:0], facts.position)
-		m.delivered(facts.position, s.index).consumes = 1
+		d := m.delivered(facts.position, s.index)
+		d.consumes, d.brokers = 1, brokerSet(0).with(facts.broker)
 	}
 	p.open[counter] = m
 	return m

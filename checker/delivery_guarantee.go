@@ -12,6 +12,11 @@ import (
 // gone, or the first has read that its connection is lost.
 const noticeLag = 1_000_000_000
 
+// failoverLag is the same after a failover: the new leader delivers before the
+// old one, which hears of nothing, has missed its majority and closed its
+// connections, or the client has given up on it.
+const failoverLag = 5_000_000_000
+
 // maxPositions is how many positions of one id are told apart. A target that
 // makes more copies has long failed.
 const maxPositions = 64
@@ -27,20 +32,28 @@ const maxPositions = 64
 //
 //   - a requeue of that position on that stream;
 //   - the lease: one for each message timeout since the first attempt;
-//   - a disconnect, restart, stop or unasked exit of a consumer of the stream,
-//     and any fault on it;
-//   - a fault on a broker process, or its unasked exit.
+//   - a restart, stop or unasked exit of a consumer of the stream, and any fault
+//     on it;
+//   - a connection that such a consumer lost to a broker which delivered the
+//     position;
+//   - a fault on such a broker, or its unasked exit; and any of the network.
+//
+// The brokers that delivered it are all that matter in a cluster: one of them
+// had it in flight, and had to end, or lose its leadership, for another to
+// deliver it; a leader that lost its leadership closes its connections. What
+// befalls a broker that only follows explains nothing.
 //
 // One cause explains any number of messages, but one more delivery of each
 // position. Causes are counted as recorded: a killed consumer that restarts
 // has recorded two, which is generous. A cause is accepted until noticeLag
-// after the consume.
+// after the consume or, when more than one broker delivered the position, until
+// failoverLag after it.
 type deliveryGuarantee struct {
 	*run
 	findings
-	broker  causes
-	pending []unexplained // by time; the first head are judged
-	head    int
+	brokers  brokerCauses
+	pending  unexplainedList
+	failover unexplainedList // those that more than one broker delivered
 
 	consumed   int64
 	retries    int64
@@ -59,6 +72,28 @@ type unexplained struct {
 	nth      int64 // it is the nth consume of the position
 	sent     int64 // first attempt
 	own      int64 // requeues and leases
+	brokers  brokerSet
+}
+
+// unexplainedList holds consumes by time; the first head are judged.
+type unexplainedList struct {
+	list []unexplained
+	head int
+}
+
+func (l *unexplainedList) waiting() []unexplained { return l.list[l.head:] }
+
+// next takes the first one out when it came so long before now.
+func (l *unexplainedList) next(now, lag int64) (u unexplained, ok bool) {
+	if l.head == len(l.list) || now <= l.list[l.head].at+lag {
+		return unexplained{}, false
+	}
+	u = l.list[l.head]
+	if l.head++; l.head > len(l.list)/2 { // else the judged ones would pile up
+		l.list = append(l.list[:0], l.list[l.head:]...)
+		l.head = 0
+	}
+	return u, true
 }
 
 // appeared judges the position of a consumed message on the publishing side.
@@ -123,7 +158,7 @@ func (p *deliveryGuarantee) delivered(m *message, d *delivery, s *stream, e hist
 	p.duplicates++
 	u := unexplained{
 		id: e.ID, pos: e.Pos, stream: s, at: e.T, attempts: e.Attempts,
-		nth: int64(d.consumes), sent: m.firstAttempt(), own: int64(d.requeues),
+		nth: int64(d.consumes), sent: m.firstAttempt(), own: int64(d.requeues), brokers: d.brokers,
 	}
 	if p.cfg.MsgTimeout > 0 {
 		u.own += (u.at - u.sent) / p.cfg.MsgTimeout
@@ -132,7 +167,11 @@ func (p *deliveryGuarantee) delivered(m *message, d *delivery, s *stream, e hist
 		p.explained++
 		return
 	}
-	p.pending = append(p.pending, u)
+	if u.brokers.several() {
+		p.failover.list = append(p.failover.list, u)
+	} else {
+		p.pending.list = append(p.pending.list, u)
+	}
 }
 
 // explains reports that the causes recorded so far account for u.
@@ -141,23 +180,22 @@ func (p *deliveryGuarantee) explains(u *unexplained) bool {
 }
 
 func (p *deliveryGuarantee) causesOf(u *unexplained) int64 {
-	return u.own + u.stream.causes.since(u.sent) + p.broker.since(u.sent)
+	return u.own + u.stream.causes.since(u.sent) + u.stream.lost.since(u.brokers, u.sent) + p.brokers.since(u.brokers, u.sent)
 }
 
 // passed judges the consumes that no later cause can explain any more.
 func (p *deliveryGuarantee) passed(now int64) {
-	for p.head < len(p.pending) && now > p.pending[p.head].at+noticeLag {
-		u := &p.pending[p.head]
-		p.head++
-		if p.explains(u) {
+	p.settle(&p.pending, now, noticeLag)
+	p.settle(&p.failover, now, failoverLag)
+}
+
+func (p *deliveryGuarantee) settle(l *unexplainedList, now, lag int64) {
+	for u, ok := l.next(now, lag); ok; u, ok = l.next(now, lag) {
+		if p.explains(&u) {
 			p.explained++
 		} else {
-			p.add(p.uncaused(u))
+			p.add(p.uncaused(&u))
 		}
-	}
-	if p.head > len(p.pending)/2 { // else the judged ones would pile up
-		p.pending = append(p.pending[:0], p.pending[p.head:]...)
-		p.head = 0
 	}
 }
 
@@ -174,11 +212,14 @@ func (p *deliveryGuarantee) uncaused(u *unexplained) Violation {
 func (p *deliveryGuarantee) judge() judgement {
 	j := judgement{findings: p.clone()}
 	explained := p.explained
-	for i := range p.pending[p.head:] {
-		if u := &p.pending[p.head+i]; p.explains(u) {
-			explained++
-		} else {
-			j.findings.add(p.uncaused(u))
+	for _, l := range []*unexplainedList{&p.pending, &p.failover} {
+		waiting := l.waiting()
+		for i := range waiting {
+			if u := &waiting[i]; p.explains(u) {
+				explained++
+			} else {
+				j.findings.add(p.uncaused(u))
+			}
 		}
 	}
 	j.exposure = Exposure{

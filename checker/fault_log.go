@@ -1,10 +1,6 @@
 package checker
 
-import (
-	"sort"
-
-	"pestle/faults"
-)
+import "pestle/faults"
 
 // faultLog knows which faults are active and when those of each kind were.
 type faultLog struct {
@@ -13,12 +9,37 @@ type faultLog struct {
 	running       map[faultEdge]bool // faults that took effect and have not ended
 	effective     int64              // faults that took effect
 	lastEffective int64
-	anyEnded      bool
-	lastEnded     int64
 
-	wrongClocks   int // clock faults that are active
-	clocksEnded   bool
-	clocksEndedAt int64
+	all    activity // of faults, by the broker they are on
+	clocks activity // of faults of a clock
+}
+
+// activity is when faults were active, by broker. Those of the network, and of
+// other processes, count for any.
+type activity struct {
+	running []int
+	ended   lastTimes
+}
+
+func (a *activity) begin(broker int) {
+	a.running = grown(a.running, broker)
+	a.running[broker]++
+}
+
+func (a *activity) end(broker int, now int64) {
+	a.running[broker]--
+	a.ended.at(broker, now)
+}
+
+// noneSince reports that none was active at any time from t to now that may
+// have to do with the broker.
+func (a *activity) noneSince(broker int, t int64) bool {
+	for i, running := range a.running {
+		if running > 0 && concerns(i, broker) {
+			return false
+		}
+	}
+	return !a.ended.since(broker, t)
 }
 
 // faultEdge names one fault on one process: one fault may hit several.
@@ -44,12 +65,13 @@ func newFaultLog(kinds []string) faultLog {
 	return l
 }
 
-func (l *faultLog) begin(edge faultEdge, kind string, now int64) {
+func (l *faultLog) begin(edge faultEdge, kind string, broker int, now int64) {
 	l.running[edge] = true
 	l.effective++
 	l.lastEffective = now
-	if ofClock(kind) {
-		l.wrongClocks++
+	l.all.begin(broker)
+	if classOf(kind) == faults.OfClock {
+		l.clocks.begin(broker)
 	}
 	if i, known := l.kindByName[kind]; known {
 		l.kinds[i].effective++
@@ -57,12 +79,11 @@ func (l *faultLog) begin(edge faultEdge, kind string, now int64) {
 	}
 }
 
-func (l *faultLog) end(edge faultEdge, kind string, now int64) {
+func (l *faultLog) end(edge faultEdge, kind string, broker int, now int64) {
 	delete(l.running, edge)
-	l.anyEnded, l.lastEnded = true, now
-	if ofClock(kind) {
-		l.wrongClocks--
-		l.clocksEnded, l.clocksEndedAt = true, now
+	l.all.end(broker, now)
+	if classOf(kind) == faults.OfClock {
+		l.clocks.end(broker, now)
 	}
 	if i, known := l.kindByName[kind]; known {
 		k := &l.kinds[i]
@@ -74,47 +95,19 @@ func (l *faultLog) end(edge faultEdge, kind string, now int64) {
 // ends reports that a fault of the kind is the end of its process.
 func ends(kind string) bool {
 	switch faults.Kind(kind) {
-	case faults.Kill, faults.Stop, faults.PowerLoss:
+	case faults.Kill, faults.Stop, faults.PowerLoss, faults.Wipe, faults.Replace:
 		return true
 	}
 	return false
 }
 
-func ofClock(kind string) bool {
+func classOf(kind string) faults.Class {
 	spec, _ := faults.Find(faults.Kind(kind))
-	return spec.Class == faults.OfClock
-}
-
-// noneSince reports that no fault was active at any time from t to now.
-func (l *faultLog) noneSince(t int64) bool {
-	return len(l.running) == 0 && !(l.anyEnded && l.lastEnded >= t)
-}
-
-// clocksRightSince reports the same of faults of a clock.
-func (l *faultLog) clocksRightSince(t int64) bool {
-	return l.wrongClocks == 0 && !(l.clocksEnded && l.clocksEndedAt >= t)
+	return spec.Class
 }
 
 // touched reports that a fault of the kind was active at some time from since
 // to now: it is still active, or the last to end did so after since.
 func (k *faultKind) touched(since int64) bool {
 	return k.active > 0 || k.ended && k.lastEnded >= since
-}
-
-// causes are the recorded reasons why positions may be delivered again: of one
-// stream, or of the broker and so of every stream. One cause explains one more
-// delivery of each position that was sent before the cause was over.
-type causes struct {
-	active int     // faults that are not over
-	over   []int64 // when each other one was over, ascending
-}
-
-func (c *causes) begin()           { c.active++ }
-func (c *causes) end(at int64)     { c.active--; c.over = append(c.over, at) }
-func (c *causes) instant(at int64) { c.over = append(c.over, at) }
-
-// since counts the causes that were not over before t.
-func (c *causes) since(t int64) int64 {
-	before := sort.Search(len(c.over), func(i int) bool { return c.over[i] >= t })
-	return int64(c.active + len(c.over) - before)
 }

@@ -9,9 +9,10 @@ import (
 // flowControl: no more is in flight to a consumer than its RDY allows.
 //
 // Only the client sees what is in flight to it, so the evidence is its own: it
-// counts, at every delivery, those that it has not answered and whose lease
-// cannot have run out. The server, which learns of an answer later than it is
-// given, can only count more. A count above the RDY in force is an overrun
+// counts, at every delivery, those of the same connection that it has not
+// answered and whose lease cannot have run out. The server, which learns of an answer later than it is
+// given, can only count more. Each connection has the whole RDY: of a cluster
+// only the broker that leads the partition delivers. A count above the RDY in force is an overrun
 // note. Clients that do not count give no exposure.
 type flowControl struct {
 	*run

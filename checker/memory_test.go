@@ -74,7 +74,7 @@ func TestSettledMessagesAreFolded(t *testing.T) {
 }
 
 // BenchmarkObserve reports the cost of one event of a healthy run; B/op grows
-// with what is kept of a folded message, 17 bytes for six events, and with the
+// with what is kept of a folded message, 18 bytes for six events, and with the
 // history's own strings.
 func BenchmarkObserve(b *testing.B) {
 	c, l := New(testConfig()), newLoad()

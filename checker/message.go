@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -55,6 +56,7 @@ type delivery struct {
 	stream   int32
 	consumes int32
 	requeues int32
+	brokers  brokerSet // that it came from
 	back     givenBack // its last requeue, until it is delivered again
 }
 
@@ -121,6 +123,19 @@ func (m *message) keptBy(stream int32) bool {
 		}
 	}
 	return kept > 0
+}
+
+// deliveredBy returns the one broker that all of its deliveries came from;
+// anyBroker when there were several.
+func (m *message) deliveredBy() int {
+	var all brokerSet
+	for _, d := range m.deliveries {
+		all |= d.brokers
+	}
+	if all == 0 || all.several() {
+		return anyBroker
+	}
+	return bits.TrailingZeros64(uint64(all))
 }
 
 // settled reports that nothing of it can be judged any more but another

@@ -13,15 +13,20 @@ const dueGrain = 1_000_000
 // is due.
 //
 // A deferred message is due its deferral after it was first attempted, which
-// is before the target can have had it. Due times live on the target's clock,
-// so nothing is held against it while a clock was set wrong at any time since.
+// is before the target can have had it. Due times live on the leader's clock,
+// so nothing is held against it while that was set wrong at any time since. A
+// leader takes over where its own wall clock is: unless one broker has surely
+// led all the time, a wrong clock on any broker excuses it, even before, for
+// clocks that ran apart stay apart.
 //
 // A message given back is due its delay after the requeue line. But that line
 // says only that the client was about to send REQ, and other things bring a
-// message back at once. So an early delivery is a breach only if, since the
-// message was first attempted, there was no fault, no broker ended, the holder
-// did not lose its connection, and no lease can have run out; the loss of a
-// connection may be noted until noticeLag after the delivery.
+// message back at once. So an early delivery is a breach only if it comes from
+// the broker it was given back to and, since the message was first attempted,
+// there was no fault, no broker ended, the holder did not lose its connection,
+// and no lease can have run out; the loss of a connection may be noted until
+// noticeLag after the delivery. While one broker has surely led, what befell
+// the others excuses nothing.
 type notEarly struct {
 	*run
 	findings
@@ -35,6 +40,7 @@ type notEarly struct {
 // givenBack is a requeue that waits for its delivery.
 type givenBack struct {
 	by      *consumer // the holder; nil: nothing is waited for
+	broker  int       // that it was given back to
 	at, due int64
 }
 
@@ -43,13 +49,14 @@ type givenBack struct {
 type earlyReturn struct {
 	attempted int64
 	by        *consumer
+	broker    int // that led all the time; anyBroker: that is not known
 	at        int64
 	breach    Violation
 }
 
 // consumed judges a delivery of m at a position; first says that it is the
 // first on s.
-func (p *notEarly) consumed(m *message, d *delivery, s *stream, e history.Event, first bool) {
+func (p *notEarly) consumed(m *message, d *delivery, s *stream, conn *connection, e history.Event, first bool) {
 	back := d.back
 	d.back = givenBack{}
 	sent := m.firstAttempt()
@@ -58,15 +65,15 @@ func (p *notEarly) consumed(m *message, d *delivery, s *stream, e history.Event,
 	}
 	switch {
 	case back.by != nil:
-		p.afterRequeue(sent, back, s, e)
+		p.afterRequeue(sent, back, s, conn, e)
 	case m.deferral > 0 && first:
-		p.afterDeferral(m, s, e)
+		p.afterDeferral(m, s, conn, e)
 	}
 }
 
-func (p *notEarly) afterDeferral(m *message, s *stream, e history.Event) {
+func (p *notEarly) afterDeferral(m *message, s *stream, conn *connection, e history.Event) {
 	sent := m.firstAttempt()
-	if !p.faults.clocksRightSince(sent) {
+	if !p.clocksKept(conn, sent) {
 		p.exempt++
 		return
 	}
@@ -81,14 +88,30 @@ func (p *notEarly) afterDeferral(m *message, s *stream, e history.Event) {
 	}
 }
 
-func (p *notEarly) afterRequeue(sent int64, back givenBack, s *stream, e history.Event) {
+// clocksKept reports that due times set since sent were kept by right clocks
+// until what comes over conn was delivered.
+func (p *notEarly) clocksKept(conn *connection, sent int64) bool {
+	switch {
+	case conn.steadySince(sent):
+		return p.faults.clocks.noneSince(conn.broker, sent)
+	case len(p.brokers) > 1:
+		return p.faults.clocks.noneSince(anyBroker, p.origin)
+	}
+	return p.faults.clocks.noneSince(anyBroker, sent)
+}
+
+func (p *notEarly) afterRequeue(sent int64, back givenBack, s *stream, conn *connection, e history.Event) {
+	leader := anyBroker
+	if conn.steadySince(sent) {
+		leader = conn.broker
+	}
 	switch {
 	case e.T+dueGrain >= back.due:
 		p.returned++
-	case !p.leased(sent) || !p.faults.noneSince(sent):
+	case !concerns(back.broker, conn.broker) || !p.leased(leader, sent) || !p.faults.all.noneSince(leader, sent):
 		p.exempt++
 	default:
-		p.pending = append(p.pending, earlyReturn{attempted: sent, by: back.by, at: e.T, breach: Violation{
+		p.pending = append(p.pending, earlyReturn{attempted: sent, by: back.by, broker: leader, at: e.T, breach: Violation{
 			ID: e.ID, Channel: s.channel, Pos: e.Pos, T: e.T,
 			Cause: "message given back delivered before its delay was over",
 			Detail: fmt.Sprintf("%s, given back at %s for %s, was delivered again on %s at %s, before it was due at %s",
@@ -112,7 +135,7 @@ func (p *notEarly) passed(now int64) {
 
 // stands reports that nothing known excuses r.
 func (p *notEarly) stands(r earlyReturn) bool {
-	return !r.by.lostSince(r.attempted) && !p.downSince(r.attempted)
+	return !r.by.lost.since(r.broker, r.attempted) && !p.down.since(r.broker, r.attempted)
 }
 
 func (p *notEarly) judge() judgement {

@@ -3,9 +3,9 @@ package checker
 // producer is one producer process and all its messages.
 //
 // An open message is a struct of some 300 bytes. A settled one is folded to
-// the 17 bytes that a late duplicate is judged by: its topic, its position, its
-// checksum and when it was sent. So memory is bounded by the open messages,
-// plus 17 bytes for each message ever sent.
+// the 18 bytes that a late duplicate is judged by: its topic, its position, its
+// checksum, when it was sent and the broker it came from. So memory is bounded
+// by the open messages, plus 18 bytes for each message ever sent.
 type producer struct {
 	name   string
 	index  int
@@ -22,12 +22,19 @@ const blockSize = 256
 
 // block holds the folded messages of blockSize neighbouring counters.
 type block struct {
-	topics [blockSize]uint8 // index of the topic + 1; 0: not folded
-	facts  [blockSize]foldedFacts
+	topics  [blockSize]uint8 // index of the topic + 1; 0: not folded
+	brokers [blockSize]uint8
+	facts   [blockSize]placedFacts
 }
 
 // foldedFacts is what is left of a settled message.
 type foldedFacts struct {
+	placedFacts
+	broker int // that it came from on every channel; anyBroker: from several
+}
+
+// placedFacts are those of them that a block keeps together.
+type placedFacts struct {
 	position uint64 // fingerprint
 	sum      uint32 // low half of the fingerprint of its checksum
 	sent     uint32 // when, since the first event, in sentUnit, rounded down
@@ -49,11 +56,12 @@ func (p *producer) fold(m *message, origin int64) bool {
 		b = &block{}
 		p.folded[m.counter/blockSize] = b
 	}
-	facts := foldedFacts{sum: uint32(fingerprint(m.sum)), sent: uint32(sent)}
+	facts := placedFacts{sum: uint32(fingerprint(m.sum)), sent: uint32(sent)}
 	if len(m.positions) > 0 {
 		facts.position = m.positions[0]
 	}
 	b.topics[m.counter%blockSize] = uint8(m.topic.index) + 1
+	b.brokers[m.counter%blockSize] = uint8(m.deliveredBy())
 	b.facts[m.counter%blockSize] = facts
 	delete(p.open, m.counter)
 	return true
@@ -67,7 +75,7 @@ func (p *producer) facts(counter uint64) (facts foldedFacts, topic int) {
 		return foldedFacts{}, -1
 	}
 	i := counter % blockSize
-	return b.facts[i], int(b.topics[i]) - 1
+	return foldedFacts{b.facts[i], int(b.brokers[i])}, int(b.topics[i]) - 1
 }
 
 // unfold forgets that the message was folded.

@@ -21,8 +21,8 @@ type run struct {
 	consumers      []*consumer
 	consumerByName map[string]*consumer
 
-	brokerDown int64 // when one last ended; meaningful when a broker ever did
-	everDown   bool
+	brokers brokerNumbers
+	down    lastTimes // when a broker ended
 
 	waiting waitingList
 	faults  faultLog
@@ -46,8 +46,9 @@ type stream struct {
 	partitions []string
 	partByName map[string]int
 
-	causes    causes // why its positions may be delivered again
-	drained   bool   // its drain is proven: every sentinel consumed, then seen empty
+	causes    causes       // why its positions may be delivered again
+	lost      brokerCauses // and others: lost connections of its consumers
+	drained   bool         // its drain is proven: every sentinel consumed, then seen empty
 	drainedAt int64
 }
 
@@ -60,31 +61,20 @@ type consumer struct {
 	killed  bool      // and has not consumed since
 	ready   int64     // its RDY; 0: not known
 
-	// sentSince is a time after which the broker sent whatever this consumer
-	// consumes from now on: it made its connection then, or consumed a message
-	// that was attempted then, and a connection keeps its order.
-	sentSince int64
-	lost      int64 // when it last ended, began anew or lost its connection
-	everLost  bool
+	connections []*connection // by broker
+	lost        lastTimes     // when a broker may have lost it: a connection broke, or it ended or began anew
 }
 
-func (c *consumer) lostAt(t int64) { c.lost, c.everLost = t, true }
-
-// lostSince reports that the broker may have lost the consumer since t.
-func (c *consumer) lostSince(t int64) bool { return c.everLost && c.lost >= t }
-
-// downSince reports that a broker ended since t.
-func (r *run) downSince(t int64) bool { return r.everDown && r.brokerDown >= t }
-
-// leased reports that the lease of a delivery made since t cannot have run out
-// by now.
-func (r *run) leased(t int64) bool {
-	return (r.cfg.MsgTimeout == 0 || r.now < t+r.cfg.MsgTimeout) && r.faults.clocksRightSince(t)
+// leased reports that the lease of a delivery that the broker made since t
+// cannot have run out by now.
+func (r *run) leased(broker int, t int64) bool {
+	return (r.cfg.MsgTimeout == 0 || r.now < t+r.cfg.MsgTimeout) && r.faults.clocks.noneSince(broker, t)
 }
 
 func newRun(cfg *Config) *run {
 	r := &run{
 		cfg:            cfg,
+		brokers:        make(brokerNumbers),
 		producerByName: make(map[string]*producer),
 		topicByName:    make(map[string]*topic),
 		consumerByName: make(map[string]*consumer),

@@ -171,6 +171,8 @@ func set(e *history.Event, settings []string) error {
 			e.Src = value
 		case "topic":
 			e.Topic = value
+		case "target":
+			e.Target = value
 		case "channel":
 			e.Channel = value
 		case "consumer":

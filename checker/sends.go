@@ -134,7 +134,6 @@ func (c *Checker) acked(m *message, t *try) {
 		c.acksBeforeChaos++
 	}
 	c.producing.ackedTry(m, t.at)
-	c.finality.ackedTry(t.at)
 	if m.acked > 1 {
 		return
 	}
