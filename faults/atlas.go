@@ -6,6 +6,16 @@ import "slices"
 // held, while the others are a majority that knows everything acknowledged.
 func Expendable(brokers int) int { return (brokers - 1) / 2 }
 
+// Together tells whether a process can be under faults of both kinds at once.
+// Rotten bits lie on the disk whatever happens to the process, and wait for it
+// to start again and read them; all other faults have their target alone.
+func Together(a, b Kind) bool {
+	if b == BitRot {
+		a, b = b, a
+	}
+	return a == BitRot && (b == Kill || b == Stop || b == PowerLoss)
+}
+
 // Loses tells whether the target of the kind may lose what it had acknowledged:
 // a majority of the others has to have it.
 func (s Spec) Loses() bool { return s.Class == OfMedia }

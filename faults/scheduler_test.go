@@ -243,6 +243,18 @@ func TestScheduler(t *testing.T) {
 			steps: []step{{1000, "due", "1"}, {1300, "recovery-torn-tail 1", ""}, {1300, "due", "2"}},
 		},
 		{
+			name: "a broker is restarted on a rotten disk",
+			faults: []Fault{
+				{Kind: BitRot, Target: "broker-1", For: 5000 * millisecond, Count: 1, Anchor: Anchor{At: 1000 * millisecond}},
+				at(2000, PowerLoss, "broker-1", 200), at(2000, Kill, "broker-1", 200), at(2000, Pause, "broker-1", 200),
+				{Kind: BitRot, Target: "broker-1", For: 1000 * millisecond, Count: 1, Anchor: Anchor{At: 2000 * millisecond}},
+			},
+			steps: []step{
+				{1000, "due", "1"}, {1000, "took 1", ""}, {2000, "due", "2"}, {2300, "ended 2", ""}, {2300, "due", "3"},
+				{2500, "ended 3", ""}, {2500, "due", ""}, {6000, "ended 1", ""}, {6000, "due", "4"},
+			},
+		},
+		{
 			name: "points of any broker are counted together",
 			faults: []Fault{
 				after(Event{Point: "ack", Count: 3, Process: AnyProcess}, Kill, "broker-1", 100),

@@ -273,7 +273,10 @@ func (s *Scheduler) tick(now int64) {
 func (s *Scheduler) busy(f Fault, breaksIn bool) bool {
 	for i := range s.items {
 		o := &s.items[i]
-		if o.state == underway && o.fault.Target == f.Target && !(breaksIn && endsProcess(o.fault.Kind)) {
+		if o.state != underway || o.fault.Target != f.Target || Together(o.fault.Kind, f.Kind) {
+			continue
+		}
+		if !breaksIn || !endsProcess(o.fault.Kind) {
 			return true
 		}
 	}

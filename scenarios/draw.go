@@ -69,7 +69,12 @@ func (s Scenario) draw(seed uint64) []*occurrence {
 		}
 		targets := s.targets(seed, s.faults[o.line])
 		for _, held := range o.cause.faults() {
-			targets = without(targets, held.Target)
+			switch {
+			case !faults.Together(held.Kind, o.fault.Kind):
+				targets = without(targets, held.Target)
+			case slices.Contains(targets, held.Target):
+				targets = []string{held.Target}
+			}
 		}
 		s.drawTarget(seed, o, targets)
 	}

@@ -40,12 +40,12 @@ func TestPlanOfSeed1(t *testing.T) {
 }
 
 // TestEverySeedKeepsTheRules holds every shipped scenario to what place.go
-// promises, over 1,000 seeds.
+// promises, over 300 seeds.
 func TestEverySeedKeepsTheRules(t *testing.T) {
 	for _, file := range shipped(t) {
 		t.Run(file, func(t *testing.T) {
 			s := load(t, file)
-			for seed := uint64(1); seed <= 1000; seed++ {
+			for seed := uint64(1); seed <= 300; seed++ {
 				p := expand(t, s, seed)
 				if err := p.Validate(); err != nil {
 					t.Errorf("seed %d: %v", seed, err)
@@ -70,9 +70,9 @@ func brokenRules(s Scenario, p Plan) []string {
 	var wrong []string
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 
+	s = s.of(int64(p.Target.nodes()))
 	type stretch struct {
-		ref      int
-		target   string
+		faults.Fault
 		from, to int64
 	}
 	var known []stretch
@@ -84,43 +84,81 @@ func brokenRules(s Scenario, p Plan) []string {
 			}
 			from = p.Faults[e.Fault-1].Anchor.At + e.Delay
 		}
-		known = append(known, stretch{f.Ref, f.Target, from, from + f.For + faults.Settle})
+		known = append(known, stretch{f, from, from + f.For + faults.Settle})
 	}
+	related := func(a, b faults.Fault) bool {
+		waits := func(f, of faults.Fault) bool { return f.Anchor.After != nil && f.Anchor.After.Fault == of.Ref }
+		return waits(a, b) || waits(b, a)
+	}
+	most := faults.Expendable(p.Target.nodes())
 	for i, a := range known {
 		if a.to > p.Phases.Chaos {
-			bad("fault %d reaches %s, beyond the chaos", a.ref, formatDuration(a.to))
+			bad("fault %d reaches %s, beyond the chaos", a.Ref, formatDuration(a.to))
 		}
 		for _, q := range p.Phases.Quiet {
 			if a.from < q.To+faults.Clearance && q.From < a.to {
-				bad("fault %d (%s to %s) reaches into the quiet window at %s", a.ref, formatDuration(a.from), formatDuration(a.to), formatDuration(q.From))
+				bad("fault %d (%s to %s) reaches into the quiet window at %s", a.Ref, formatDuration(a.from), formatDuration(a.to), formatDuration(q.From))
 			}
 		}
-		for _, b := range known[i+1:] {
-			if a.target == b.target && a.from < b.to && b.from < a.to {
-				bad("faults %d and %d are both on %s", a.ref, b.ref, a.target)
+		away := []string{a.Target}
+		for j, b := range known {
+			if i == j || a.from >= b.to || b.from >= a.to {
+				continue
+			}
+			meet := a.Target == b.Target || faults.MayMeet(a.Target, b.Target) && !related(a.Fault, b.Fault)
+			if meet && a.Kind != faults.BitRot && b.Kind != faults.BitRot {
+				bad("faults %d and %d are both on %s", a.Ref, b.Ref, a.Target)
+			}
+			if b.Away > 0 && !slices.Contains(away, b.Target) {
+				away = append(away, b.Target)
 			}
 		}
+		if a.Away > 0 && len(away) > max(most, a.Away) {
+			bad("with fault %d %d brokers are away", a.Ref, len(away))
+		}
+	}
+	lost := map[string]bool{}
+	for _, f := range p.Faults {
+		if spec, _ := faults.Find(f.Kind); spec.Loses() {
+			lost[f.Target] = true
+			if faults.IsSelector(f.Target) {
+				lost[fmt.Sprint(f.Target, f.Ref)] = true
+			}
+		}
+		role, _ := faults.TargetRole(f.Target)
+		if spec, _ := faults.Find(f.Kind); (f.Away > 0) != (most > 0 && spec.TakesAway && role == faults.Broker) {
+			bad("fault %d, a %s of %s, lets %d be away", f.Ref, f.Kind, f.Target, f.Away)
+		}
+		if f.Away > most && !slices.ContainsFunc(s.faults, func(l faultLine) bool { return several(l.target) && l.kind == string(f.Kind) }) {
+			bad("fault %d lets %d brokers be away", f.Ref, f.Away)
+		}
+	}
+	if len(lost) > most && !slices.Equal(p.Properties, []string{"no-data-corruption"}) {
+		bad("%d brokers lose what they held: %v", len(lost), lost)
 	}
 	sure := len(s.faults) > 0
 	for _, line := range s.faults {
 		least := line.times.lo
-		if line.chance < 1000 {
+		if s.leftToChance(line) {
 			least, sure = 0, false
 		}
-		if n := int64(countLine(s, p, line)); n < least || n > line.times.hi {
-			bad("%s happens %d times, not %d..%d", line.path, n, least, line.times.hi)
+		each := int64(1)
+		switch line.target {
+		case "brokers":
+			each = int64(p.Target.nodes())
+		case "majority":
+			each = int64(p.Target.nodes()/2 + 1)
+		}
+		if n := int64(countLine(s, p, line)); n < each*least || n > each*line.times.hi || n%each != 0 {
+			bad("%s happens %d times, not %d..%d", line.path, n, each*least, each*line.times.hi)
 		}
 	}
 	for _, f := range p.Faults {
 		if !slices.ContainsFunc(s.faults, func(l faultLine) bool { return fits(s, f, l) }) {
 			bad("fault %d is of no line", f.Ref)
 		}
-		media := f.Kind == faults.BitRot || f.Kind == faults.MisdirectedWrite || f.Kind == faults.LostWrite
-		if media && len(p.Properties) > 1 {
-			bad("fault %d is a %s, and more than no-data-corruption is required", f.Ref, f.Kind)
-		}
 	}
-	if sure && known[0].from >= p.Phases.Quiet[0].From {
+	if sure && len(known) > 0 && known[0].from >= p.Phases.Quiet[0].From {
 		bad("no fault before the first quiet window")
 	}
 	return wrong
@@ -141,7 +179,10 @@ func countLine(s Scenario, p Plan, line faultLine) int {
 func fits(s Scenario, f faults.Fault, l faultLine) bool {
 	in := func(v int64, of span) bool { return v >= of.lo && v <= of.hi }
 	if string(f.Kind) != l.kind || string(f.Shape) != l.shape || !in(f.For, l.length) ||
-		!slices.Contains(s.candidates(l.target), f.Target) || l.peer != "" && !slices.Contains(s.candidates(l.peer), f.Peer) {
+		!slices.Contains(s.candidates(l.target), f.Target) || (l.peer == "") != (f.Peer == "") || f.Peer != "" && !slices.Contains(s.candidates(l.peer), f.Peer) {
+		return false
+	}
+	if f.Away > 0 && several(l.target) != (f.Away > faults.Expendable(s.Target.nodes())) || l.target == "brokers" && f.Away != s.Target.nodes() {
 		return false
 	}
 	for _, p := range l.params {
@@ -160,20 +201,20 @@ func fits(s Scenario, f faults.Fault, l faultLine) bool {
 // TestEveryFaultTakesEffect runs the shipped plans against a world in which
 // everything takes a while: each fault of each seed takes effect, outside the
 // quiet windows, and no later than its plan leaves room for. Where faults wait
-// for points, whose times are not in the plan, they may get in one another's
-// way; most take effect all the same.
+// for points, whose times are not in the plan, or are left to chance, they may
+// get in one another's way; most take effect all the same.
 func TestEveryFaultTakesEffect(t *testing.T) {
 	for _, file := range shipped(t) {
 		s := load(t, file)
 		planned, never := 0, 0
-		for seed := uint64(1); seed <= 300; seed++ {
+		for seed := uint64(1); seed <= 100; seed++ {
 			p := expand(t, s, seed)
 			free := slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Anchor.After != nil && f.Anchor.After.Point != "" })
 			for _, e := range rehearse(p) {
 				planned++
 				if e.Effective == faults.Never || e.Ended == faults.Never {
 					never++
-					if !free {
+					if !free && !p.Faults[e.Ref-1].Maybe {
 						t.Errorf("%s, seed %d: fault %d (%s %s) did not take effect: %s", file, seed, e.Ref, e.Kind, e.Target, e.Note)
 					}
 				}
@@ -192,7 +233,8 @@ func TestEveryFaultTakesEffect(t *testing.T) {
 
 // rehearse carries a plan out in steps of a millisecond: a fault takes effect
 // after 3 ms, a process needs 150 ms to be ready again, half of the planned
-// messages are acked, and the broker passes each of its points twice a second.
+// messages are acked, and each broker passes each of its points ten times a second.
+// Of a cluster now one leads and now another, and for a while nobody.
 func rehearse(p Plan) []faults.Entry {
 	type running struct {
 		fault faults.Fault
@@ -207,9 +249,11 @@ func rehearse(p Plan) []faults.Entry {
 			sched.Observe(now, history.Event{Ev: history.Attempt})
 			sched.Observe(now, history.Event{Ev: history.Ack})
 		}
-		if now%(500*millisecond) == 0 {
+		if now%(100*millisecond) == 0 {
 			for _, point := range faults.Points() {
-				sched.Point(now, "broker-1", point.Name)
+				for _, broker := range p.Target.brokers() {
+					sched.Point(now, broker, point.Name)
+				}
 			}
 		}
 		for i := range active {
@@ -223,7 +267,18 @@ func rehearse(p Plan) []faults.Entry {
 				r.state = 2
 			}
 		}
+		if sched.Seeks(now) {
+			brokers := p.Target.brokers()
+			c := faults.Cluster{Brokers: brokers, Metadata: brokers[0]}
+			if turn := int(now / (300 * millisecond)); turn%3 > 0 {
+				c.Leader = brokers[turn/3%len(brokers)]
+			}
+			sched.Lead(c)
+		}
 		for _, f := range sched.Due(now) {
+			if _, isProcess := faults.RoleOf(f.Target); !isProcess {
+				panic("no process: " + f.Target)
+			}
 			active = append(active, running{fault: f, asked: now})
 		}
 	}

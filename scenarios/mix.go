@@ -179,9 +179,14 @@ func (s Scenario) causeFits(f faultLine) error {
 }
 
 // besideFits looks at whom f can hit while what it waits for is still on: that
-// one holds its target, and may have taken as many brokers away as may be.
+// one holds its target, and may have taken as many brokers away as may be. What
+// ends a broker while its disk is rotten hits that one.
 func (s Scenario) besideFits(f, cause faultLine) error {
-	for _, target := range s.candidates(cause.target) {
+	held := s.candidates(cause.target)
+	if faults.Together(faults.Kind(f.kind), faults.Kind(cause.kind)) && len(without(held, s.candidates(f.target)...)) == 0 {
+		return nil
+	}
+	for _, target := range held {
 		others := without(s.candidates(f.target), target)
 		if several(cause.target) && slices.Contains(s.Target.brokers(), target) {
 			others = without(s.candidates(f.target), s.Target.brokers()...)

@@ -16,6 +16,7 @@ const placeTries = 64
 // hold is a stretch of time in which a process is under a fault or settling
 // after it. In an occurrence it counts from the fault's start.
 type hold struct {
+	kind   faults.Kind
 	target string
 	during faults.Window
 	away   int // Fault.Away, of a fault that takes a broker away; 0 where any number may be away
@@ -155,7 +156,7 @@ func (o *occurrence) holds() []hold {
 
 // holdOf is what a fault takes that begins so long after what it waits for.
 func holdOf(f faults.Fault, from int64) hold {
-	return hold{f.Target, faults.Window{From: from, To: from + f.For + faults.Settle}, f.Away}
+	return hold{f.Kind, f.Target, faults.Window{From: from, To: from + f.For + faults.Settle}, f.Away}
 }
 
 // from is the hold of a fault that starts then.
@@ -170,10 +171,9 @@ func (h hold) meets(o hold) bool {
 	return h.during.From < o.during.To && o.during.From < h.during.To
 }
 
-// excludes tells whether two holds must not overlap, or not with more of their
-// kind.
-func (h hold) excludes(o hold) bool {
-	return faults.MayMeet(h.target, o.target) || h.away > 0 && o.away > 0
+// clashes tells whether two holds must not overlap.
+func (h hold) clashes(o hold) bool {
+	return faults.MayMeet(h.target, o.target) && !faults.Together(h.kind, o.kind)
 }
 
 // reach is how long a fault and those that wait for it take.
@@ -239,7 +239,7 @@ func free(at int64, holds, taken []hold) bool {
 		h = h.from(at)
 		away, most := 0, h.away
 		for j, o := range holds {
-			if o = o.from(at); o.away > 0 && (i == j || h.meets(o)) {
+			if o = o.from(at); o.away > 0 && (i == j || h.target != o.target && h.meets(o)) {
 				away++
 			}
 		}
@@ -247,10 +247,10 @@ func free(at int64, holds, taken []hold) bool {
 			if !h.meets(t) {
 				continue
 			}
-			if faults.MayMeet(h.target, t.target) {
+			if h.clashes(t) {
 				return false
 			}
-			if t.away > 0 {
+			if t.away > 0 && h.target != t.target {
 				away, most = away+1, min(most, t.away)
 			}
 		}
@@ -271,7 +271,7 @@ func firstFree(open []faults.Window, holds, taken []hold) (int64, bool) {
 	}
 	for _, h := range holds {
 		for _, t := range taken {
-			if h.excludes(t) {
+			if h.clashes(t) || h.away > 0 && t.away > 0 {
 				candidates = append(candidates, t.during.To-h.during.From)
 			}
 		}
