@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,9 +26,12 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("%s: %s: %.200s", e.call, e.status, e.body) }
 
-// ready asks whether the broker answers.
+// ready asks whether the broker answers and can do its work; of one that is no
+// member whether it answers: that it takes part in nothing is right.
 func (n *node) ready(ctx context.Context) bool {
-	return n.call(ctx, http.MethodGet, "/ping", nil, nil) == nil
+	err := n.call(ctx, http.MethodGet, "/ping", nil, nil)
+	var said *statusError
+	return err == nil || !n.member && errors.As(err, &said)
 }
 
 func (n *node) createTopic(ctx context.Context, topic string) error {

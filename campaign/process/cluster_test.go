@@ -25,6 +25,7 @@ type fakeCluster struct {
 	leader   string   // who says that it leads; "": nobody
 	replaced []string // the replacements asked for
 	asked    int      // how often the members were, since
+	idle     []string // who answers that it takes part in nothing
 }
 
 // newCluster returns a world of three brokers that run, at the start of chaos.
@@ -71,7 +72,13 @@ func newCluster(t *testing.T, planned ...faults.Fault) (*World, *fakeCluster) {
 func (f *fakeCluster) serve(t *testing.T, name string) string {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /ping", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if slices.Contains(f.idle, name) {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -192,7 +199,8 @@ func TestAFaultOnTheLeaderWaitsForOne(t *testing.T) {
 // A wiped broker comes back with nothing under its old number, and is no member
 // that is to be asked or hit.
 func TestAWipedBrokerComesBackEmpty(t *testing.T) {
-	w, _ := newCluster(t, faults.Fault{Kind: faults.Wipe, Target: "broker-2"})
+	w, cluster := newCluster(t, faults.Fault{Kind: faults.Wipe, Target: "broker-2"})
+	cluster.idle = []string{"broker-2"}
 	left := filepath.Join(w.nodes[1].data, "00000001.journal")
 	if err := os.WriteFile(left, []byte("acknowledged"), 0o600); err != nil {
 		t.Fatal(err)
@@ -215,6 +223,7 @@ func TestAReplacedBrokerStaysAway(t *testing.T) {
 	w, cluster := newCluster(t,
 		faults.Fault{Kind: faults.Replace, Target: "broker-2"},
 		faults.Fault{Kind: faults.Kill, Target: "broker-2", Anchor: faults.Anchor{After: &faults.Event{Fault: 1}}})
+	cluster.idle = []string{"broker-4"} // until it is taken
 	entries := carryOut(t, w, 1, 2)
 	if got, want := lives(w), "broker-1 1, broker-2 1, broker-3 1, broker-4 1"; got != want {
 		t.Errorf("lives: %s; want %s", got, want)

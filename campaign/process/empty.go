@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"pestle/history"
@@ -10,7 +11,8 @@ import (
 )
 
 // empty waits until each channel has delivered every sentinel and the
-// target's own statistics show nothing left, twice in a row, and notes it.
+// target's own statistics show nothing left, twice in a row, and notes it. Of
+// the others it notes what was left when the bound had passed.
 func (w *World) empty(ctx context.Context, bound time.Duration) error {
 	proof := emptiness{seen: map[string]int{}}
 	var next time.Time
@@ -30,6 +32,14 @@ func (w *World) empty(ctx context.Context, bound time.Duration) error {
 		}
 		return failed != nil || proof.proven == len(w.sentinels.channels)
 	})
+	var slow *late
+	if errors.As(err, &slow) {
+		for _, channel := range w.sentinels.channels {
+			if text, left := proof.rest(channel); left {
+				failed = errors.Join(failed, w.note(history.Event{Ev: history.Note, What: history.NoteBacklog, Topic: w.Plan.Workload.Topic, Channel: channel, Text: text}))
+			}
+		}
+	}
 	return errors.Join(failed, err)
 }
 
@@ -38,16 +48,20 @@ const enough = 2
 
 // emptiness follows the surveys of a drain.
 type emptiness struct {
-	seen   map[string]int // by channel: surveys in a row that showed nothing left
-	proven int            // channels
+	seen   map[string]int   // by channel: surveys in a row that showed nothing left
+	proven int              // channels
+	left   map[string]int64 // what the leader said last; nil: it never did
 }
 
 // look takes the next survey and returns the channels that it proves empty.
 // Only the broker that leads knows what is in flight; a survey without one
 // says nothing.
 func (p *emptiness) look(s survey, sent *sentinels) (proven []string) {
-	lead, _ := s.leader()
+	lead, known := s.leader()
 	left := lead.backlog(s.topic)
+	if known {
+		p.left = left
+	}
 	for _, channel := range sent.channels {
 		n, told := left[channel]
 		switch {
@@ -62,6 +76,20 @@ func (p *emptiness) look(s survey, sent *sentinels) (proven []string) {
 		}
 	}
 	return proven
+}
+
+// rest says what is left of a channel, unless it is proven empty.
+func (p *emptiness) rest(channel string) (text string, left bool) {
+	n, told := p.left[channel]
+	switch {
+	case p.seen[channel] >= enough:
+		return "", false
+	case p.left == nil:
+		return "no broker that leads the topic gave statistics", true
+	case !told:
+		return "its leader does not know it", true
+	}
+	return fmt.Sprintf("%d messages left", n), true
 }
 
 // sentinels follows the producers' last messages through the raw streams.

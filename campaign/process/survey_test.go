@@ -83,14 +83,17 @@ func TestADrainIsProvenByTheLeader(t *testing.T) {
 	unled := survey{topic: "orders", size: 3, answers: []surveyed{said(t, 1, false, 4, 0), said(t, 2, false, 4, 0)}}
 	for name, c := range map[string]struct {
 		surveys []survey
-		proven  int // by the survey of this number, from 1; 0: not
+		proven  int    // by the survey of this number, from 1; 0: not
+		rest    string // said of the channel in the end
 	}{
-		"empty twice in a row":          {[]survey{both(0, 0), both(0, 0)}, 2},
-		"the leader still holds one":    {[]survey{both(1, 0), both(1, 0), both(1, 0)}, 0},
-		"what a follower says":          {[]survey{both(0, 9), both(0, 9)}, 2},
-		"once, full again, once":        {[]survey{both(0, 0), both(1, 0), both(0, 0)}, 0},
-		"nobody leads in between":       {[]survey{both(0, 0), unled, both(0, 0), both(0, 0)}, 4},
-		"it is noted once and for ever": {[]survey{both(0, 0), both(0, 0), both(0, 0)}, 2},
+		"empty twice in a row":          {[]survey{both(0, 0), both(0, 0)}, 2, ""},
+		"the leader still holds one":    {[]survey{both(1, 0), both(1, 0), both(1, 0)}, 0, "1 messages left"},
+		"what a follower says":          {[]survey{both(0, 9), both(0, 9)}, 2, ""},
+		"once, full again, once":        {[]survey{both(0, 0), both(1, 0), both(0, 0)}, 0, "0 messages left"},
+		"nobody leads in between":       {[]survey{both(0, 0), unled, both(0, 0), both(0, 0)}, 4, ""},
+		"it is noted once and for ever": {[]survey{both(0, 0), both(0, 0), both(0, 0)}, 2, ""},
+		"nobody leads":                  {[]survey{unled, unled}, 0, "no broker that leads the topic gave statistics"},
+		"the last word of a leader":     {[]survey{both(3, 0), unled}, 0, "3 messages left"},
 	} {
 		p, sent := emptiness{seen: map[string]int{}}, newSentinels(load)
 		got, times := 0, 0
@@ -102,6 +105,9 @@ func TestADrainIsProvenByTheLeader(t *testing.T) {
 		}
 		if got != c.proven || times > 1 {
 			t.Errorf("%s: proven %d times, the last by survey %d; want by %d", name, times, got, c.proven)
+		}
+		if rest, left := p.rest("a"); rest != c.rest || left != (c.proven == 0) {
+			t.Errorf("%s: %q is left, %t; want %q", name, rest, left, c.rest)
 		}
 	}
 }
