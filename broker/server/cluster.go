@@ -62,6 +62,28 @@ func groupName(group uint32) string {
 	return strconv.FormatUint(uint64(group), 10)
 }
 
+// Troubles says what keeps the node from serving everything, one line each;
+// none when every group has a leader that it knows.
+func (c ClusterStatus) Troubles() (lines []string) {
+	if c.Quarantine != "" {
+		return []string{"quarantine: " + c.Quarantine}
+	}
+	if c.Health != healthy {
+		lines = append(lines, c.Health)
+	}
+	for _, g := range c.Groups {
+		if g.State == core.Healthy.String() || g.State == core.Degraded.String() {
+			continue
+		}
+		why := "no leader is known"
+		if g.Lead != 0 {
+			why = fmt.Sprintf("node %d leads it without a majority", g.Lead)
+		}
+		lines = append(lines, fmt.Sprintf("group %s is %s: %s", g.Name(), g.State, why))
+	}
+	return lines
+}
+
 func describeCluster(st *core.Stats) ClusterStatus {
 	out := ClusterStatus{
 		Node: st.Node, Health: st.Health, Quarantine: st.Quarantine,
@@ -182,25 +204,4 @@ func groupOf(values url.Values) (uint32, error) {
 		}
 		return uint32(group), nil
 	}
-}
-
-// troubles says what keeps a node from serving everything, one line each;
-// none when every group has a leader that it knows.
-func troubles(st *core.Stats) (lines []string) {
-	if st.Quarantine != "" {
-		return []string{"quarantine: " + st.Quarantine}
-	}
-	if st.Health != healthy {
-		lines = append(lines, st.Health)
-	}
-	for _, g := range st.Groups {
-		if g.State != core.Healthy && g.State != core.Degraded {
-			known := "no leader is known"
-			if g.Lead != 0 {
-				known = fmt.Sprintf("node %d leads it without a majority", g.Lead)
-			}
-			lines = append(lines, fmt.Sprintf("group %s is %s: %s", groupName(g.Group), g.State, known))
-		}
-	}
-	return lines
 }

@@ -53,7 +53,7 @@ func (s *Server) ping(r *http.Request) (any, error) {
 func (s *Server) healthz(r *http.Request) (any, error) {
 	st, trouble := s.alive(r.Context())
 	if trouble == "" {
-		trouble = strings.Join(troubles(st), "\n")
+		trouble = strings.Join(describeCluster(st).Troubles(), "\n")
 	}
 	if trouble != "" {
 		return plainError{http.StatusServiceUnavailable, trouble + "\n"}, nil
