@@ -9,23 +9,32 @@ import (
 	"time"
 )
 
-// A harness that is killed takes its children with it: broker, producers and
+// A harness that is killed takes its children with it: brokers, producers and
 // consumers.
 func TestKilledHarnessLeavesNoProcess(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	harness := exec.Command("pestle", "run", filepath.Join("..", "..", "scenarios", "first-light.yaml"), "--world", "process", "--out", dir)
-	if err := harness.Start(); err != nil {
-		t.Fatal(err)
+	for _, c := range []struct {
+		scenario string
+		children int
+	}{
+		{"first-light", 1 + 3 + 3},
+		{"leader-kill", 3 + 2 + 3},
+	} {
+		t.Run(c.scenario, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			harness := exec.Command("pestle", "run", filepath.Join("..", "..", "scenarios", c.scenario+".yaml"), "--world", "process", "--out", dir)
+			if err := harness.Start(); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "all children run", func() bool { return len(mentioning(t, dir)) == c.children+1 })
+			if err := harness.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if err := harness.Wait(); err == nil {
+				t.Error("the killed harness ended without an error")
+			}
+			until(t, "no child is left", func() bool { return len(mentioning(t, dir)) == 0 })
+		})
 	}
-	const children = 7 // a broker, three producers, three consumers
-	until(t, "all children run", func() bool { return len(mentioning(t, dir)) == children+1 })
-	if err := harness.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := harness.Wait(); err == nil {
-		t.Error("the killed harness ended without an error")
-	}
-	until(t, "no child is left", func() bool { return len(mentioning(t, dir)) == 0 })
 }
 
 // until polls for something that other processes do; it fails after 30 s.
