@@ -1,0 +1,395 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pestle/faults"
+)
+
+// inCluster is the smallest scenario with so many nodes and these fault lines.
+func inCluster(nodes string, lines ...string) string {
+	source := "worlds: [sim]\ntarget: {nodes: " + nodes + "}\n" + smallest
+	if len(lines) > 0 {
+		source += "faults:\n"
+	}
+	for _, line := range lines {
+		source += "  - {" + line + "}\n"
+	}
+	return source
+}
+
+func parseCluster(t *testing.T, nodes string, lines ...string) Scenario {
+	t.Helper()
+	s, err := Parse("s.yaml", []byte(inCluster(nodes, lines...)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestMistakesAboutClusters(t *testing.T) {
+	const needs = "but the target has one broker: set target.nodes"
+	for _, c := range []struct {
+		name, nodes string
+		lines       []string
+		want        string
+	}{
+		{"two nodes", "2", nil, `2:17: target.nodes is "2"; write one of 1, 3, 5 or a list of them such as [3, 5]`},
+		{"a range", "3..5", nil, `2:17: target.nodes is "3..5"; write one of 1, 3, 5 or a list of them such as [3, 5]`},
+		{"a text", "'3'", nil, `2:17: target.nodes is "3"; write one of 1, 3, 5 or a list of them such as [3, 5]`},
+		{"one of the list", "[3, 4]", nil, `2:21: target.nodes is "4"; write one of 1, 3, 5 or a list of them such as [3, 5]`},
+		{"twice", "[3, 3]", nil, "2:21: target.nodes: 3 stands there twice"},
+		{"an empty list", "[]", nil, "2:17: target.nodes is a list; write one of 1, 3, 5 or a list of them such as [3, 5]"},
+		{"of nsqd", "3, kind: nsq", nil, "2:17: target.nodes are for kind pestle"},
+
+		{"leader of one", "1", []string{"kind: kill, target: leader, for: 1s"}, "8:26: faults.0.target is leader, " + needs},
+		{"follower of one", "1", []string{"kind: kill, target: follower-1, for: 1s"}, "8:26: faults.0.target is follower-1, " + needs},
+		{"all of one", "[3, 1]", []string{"kind: kill, target: brokers, for: 1s"}, "8:26: faults.0.target is brokers, " + needs},
+		{"peer of one", "1", []string{"kind: cut, target: producer, peer: leader, for: 1s"}, "8:41: faults.0.peer is leader, " + needs},
+		{"wiped without others", "1", []string{"kind: wipe, target: broker, for: 1s"}, "8:12: faults.0.kind is wipe, which needs other brokers beside the target: set target.nodes"},
+		{"minority of one", "1", []string{"kind: partition, target: broker, shape: minority, for: 1s"}, "8:46: faults.0.shape is minority, " + needs},
+
+		{"a follower too many", "[5, 3]", []string{"kind: kill, target: follower-3, for: 1s"}, `8:26: faults.0.target is "follower-3" with 3 brokers; did you mean "follower-1"? allowed: broker, producer, consumer, consumer-all, leader, follower, metadata-leader, metadata-follower, brokers, majority, follower-1, follower-2, broker-1, broker-2, broker-3, producer-1, consumer-all-1`},
+		{"a broker too many", "3", []string{"kind: kill, target: broker-4, for: 1s"}, `8:26: faults.0.target is "broker-4"; did you mean "broker-1"? allowed: broker, producer, consumer, consumer-all, leader, follower, metadata-leader, metadata-follower, brokers, majority, follower-1, follower-2, broker-1, broker-2, broker-3, producer-1, consumer-all-1`},
+		{"kind of brokers", "3", []string{"kind: wipe, target: producer, for: 1s"}, "8:26: faults.0.target is producer, but a wipe does not apply to a producer"},
+		{"links of several", "3", []string{"kind: cut, target: majority, peer: producer, for: 1s"}, "8:25: faults.0.target is majority; a fault between processes has one target"},
+		{"several at the other end", "3", []string{"kind: cut, target: producer, peer: brokers, for: 1s"}, "8:41: faults.0.peer is brokers; leave it out for every other process"},
+		{"ends that may be one", "3", []string{"kind: cut, target: leader, peer: broker, for: 1s"}, "8:39: faults.0.peer is broker, and the target leader, which can be one broker; name two that are always apart, such as leader and follower"},
+		{"leaders that may be one", "3", []string{"kind: cut, target: leader, peer: metadata-leader, for: 1s"}, "8:39: faults.0.peer is metadata-leader, and the target leader, which can be one broker; name two that are always apart, such as leader and follower"},
+		{"a split of clients", "3", []string{"kind: partition, target: producer, shape: majority, for: 1s"}, "8:48: faults.0.shape is majority, which is about brokers; the target is producer"},
+		{"a ring of three", "[5, 3]", []string{"kind: partition, target: leader, shape: ring, for: 1s"}, "8:46: faults.0.shape is ring, but of 3 brokers each is beside all others; it needs 4"},
+
+		{"rot of two", "3", []string{"kind: bit-rot, target: broker-1, count: 1, for: 1s", "kind: wipe, target: broker-2, for: 1s"},
+			"8:12: faults.0.kind is bit-rot, and 2 of 3 brokers may lose what they held: more than 1, and what a majority loses is lost: require properties: [no-data-corruption], which a clean refusal meets, or leave the line out"},
+		{"a leader rots twice", "3", []string{"kind: bit-rot, target: leader, count: 1, times: 1..2, for: 1s"},
+			"8:12: faults.0.kind is bit-rot, and 2 of 3 brokers may lose what they held: more than 1, and what a majority loses is lost: require properties: [no-data-corruption], which a clean refusal meets, or leave the line out"},
+		{"a leader and one drawn", "[5, 3]", []string{"kind: lost-write, target: leader, rate: 1%, for: 1s", "kind: wipe, target: broker, for: 1s"},
+			"8:12: faults.0.kind is lost-write, and 2 of 3 brokers may lose what they held: more than 1, and what a majority loses is lost: require properties: [no-data-corruption], which a clean refusal meets, or leave the line out"},
+		{"all wiped", "5", []string{"kind: wipe, target: brokers, for: 1s"},
+			"8:12: faults.0.kind is wipe, and 5 of 5 brokers may lose what they held: more than 2, and what a majority loses is lost: require properties: [no-data-corruption], which a clean refusal meets, or leave the line out"},
+
+		{"two away at once", "3", []string{"name: a, kind: pause, target: broker, for: 1s", "kind: kill, target: leader, for: 1s, after: {fault: a}"},
+			"9:58: faults.1.after.fault is a, which takes a broker of 3 away as this line does, and so many are not away at once; say target: majority in one line instead"},
+		{"beside all", "3", []string{"name: a, kind: silence, target: leader, for: 1s", "name: b, kind: pause, target: brokers, for: 1s", "kind: reset, target: broker, after: {fault: b}"},
+			"10:27: faults.2.target is broker, but b holds that process then; name another"},
+
+		{"passer without point", "3", []string{"kind: reset, target: broker, after: {acks: 1, process: any}"}, "8:61: faults.0.after.process is for point"},
+		{"unknown passer", "3", []string{"kind: reset, target: broker, after: {point: ack, process: broker-4}"}, `8:64: faults.0.after.process is "broker-4"; did you mean "broker-1"? allowed: broker-1, broker-2, broker-3, any`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("s.yaml", []byte(inCluster(c.nodes, c.lines...)), nil)
+			expectError(t, err, "s.yaml:"+c.want)
+		})
+	}
+}
+
+// TestOneNodeIsNoCluster: the number that a scenario may leave out changes no
+// plan when it is written down.
+func TestOneNodeIsNoCluster(t *testing.T) {
+	for seed := uint64(1); seed <= 20; seed++ {
+		with := expand(t, load(t, "swarm.yaml", "target.nodes=1"), seed)
+		if without := expand(t, load(t, "swarm.yaml"), seed); with.Hash() != without.Hash() {
+			t.Fatalf("seed %d: with target.nodes: 1 the plan is %s, without it %s", seed, with.ShortHash(), without.ShortHash())
+		}
+	}
+}
+
+func TestNodesOfAList(t *testing.T) {
+	s := parseCluster(t, "[1, 5, 3]", "kind: kill, target: broker, for: 1s")
+	count := map[int]int{}
+	for seed := uint64(1); seed <= 300; seed++ {
+		p := expand(t, s, seed)
+		count[p.Target.Nodes]++
+		if want := []string{"broker-1", "broker-2", "broker-3", "broker-4", "broker-5"}[:max(1, p.Target.Nodes)]; !slices.Equal(p.Processes()[:len(want)], want) {
+			t.Fatalf("seed %d: the processes of %d nodes are %v", seed, p.Target.Nodes, p.Processes())
+		}
+	}
+	for _, n := range []int{0, 3, 5} {
+		if count[n] < 70 || count[n] > 130 {
+			t.Errorf("%d of 300 seeds have %d nodes", count[n], n)
+		}
+	}
+}
+
+// TestSelectorsStayInThePlan: who a word stands for is not known before the
+// fault begins; which of the followers it is, is drawn.
+func TestSelectorsStayInThePlan(t *testing.T) {
+	s := parseCluster(t, "3",
+		"kind: kill, target: leader, for: 100ms",
+		"kind: pause, target: follower, for: 100ms",
+		"kind: stop, target: metadata-follower-2, for: 100ms",
+		"kind: cut, target: leader, peer: follower, for: 100ms",
+		"kind: latency, target: consumer, peer: leader, for: 100ms, delay: 1ms",
+		"kind: reset, target: leader, after: {point: ack}",
+		"kind: half-open, target: broker, for: 100ms, after: {point: ack, count: 2}",
+		"kind: silence, target: broker-1, for: 100ms, after: {point: ack, process: broker-3}",
+		"kind: silence, target: producer, for: 100ms, after: {point: ack}",
+	)
+	targets := map[string]int{}
+	for seed := uint64(1); seed <= 100; seed++ {
+		for _, f := range expand(t, s, seed).Faults {
+			text := fmt.Sprint(f.Kind, " ", f.Target, " ", f.Peer)
+			if f.Anchor.After != nil {
+				text += fmt.Sprint(f.Anchor.After.Count, f.Anchor.After.Process)
+			}
+			targets[text]++
+		}
+	}
+	for text, n := range targets {
+		want := 100
+		for part, of := range map[string]int{"follower-": 50, "half-open": 33} {
+			if strings.Contains(text, part) && !strings.Contains(text, "metadata") {
+				want = of
+			}
+		}
+		if n < want*7/10 || n > want*13/10 {
+			t.Errorf("%s: %d times in 100 seeds, want about %d", text, n, want)
+		}
+	}
+	for _, text := range []string{
+		"kill leader ", "pause follower-1 ", "pause follower-2 ", "stop metadata-follower-2 ", "cut leader follower-1", "cut leader follower-2",
+		"latency consumer-all-1 leader", "reset leader 1any", "half-open broker-3 2broker-3", "silence broker-1 1broker-3", "silence producer-1 1any",
+	} {
+		if targets[text] == 0 {
+			t.Errorf("no %q in %v", text, targets)
+		}
+	}
+}
+
+// TestSidesOfACluster: where the target is a broker, the brokers alone are
+// split, by the words that the target is one of, and in the sizes that the shape
+// says; otherwise everybody is.
+func TestSidesOfACluster(t *testing.T) {
+	for _, form := range faults.Shapes() {
+		for target, family := range map[string]string{"leader": "leader follower", "follower": "leader follower", "metadata-leader": "metadata-", "broker": "broker-", "broker-2": "broker-"} {
+			s := parseCluster(t, "5", "kind: partition, target: "+target+", shape: "+string(form.Shape)+", for: 1s")
+			sizes := map[int]bool{}
+			for seed := uint64(1); seed <= 100; seed++ {
+				p := expand(t, s, seed)
+				f := p.Faults[0]
+				if err := p.Validate(); err != nil || f.Among != faults.Broker {
+					t.Fatalf("%s of %s, seed %d: among %q, error %v", form.Shape, target, seed, f.Among, err)
+				}
+				sizes[len(f.Side)] = true
+				for _, word := range f.Side {
+					if !slices.ContainsFunc(strings.Fields(family), func(prefix string) bool { return strings.HasPrefix(word, prefix) }) {
+						t.Fatalf("%s of %s, seed %d: side %q", form.Shape, target, seed, f.Side)
+					}
+				}
+			}
+			want := map[faults.Shape][]int{
+				faults.Halves: {1, 2, 3, 4}, faults.Isolate: {0}, faults.Ring: {5}, faults.Bridge: {1, 2, 3}, faults.OneWay: {0},
+				faults.Majority: {3}, faults.Minority: {2},
+			}[form.Shape]
+			if len(sizes) != len(want) || slices.ContainsFunc(want, func(n int) bool { return !sizes[n] }) {
+				t.Errorf("%s of %s: sides of %v, want %v", form.Shape, target, sizes, want)
+			}
+		}
+	}
+	p := expand(t, parseCluster(t, "3", "kind: partition, target: producer, shape: ring, for: 1s"), 1)
+	if f := p.Faults[0]; f.Among != "" || len(f.Side) != len(p.Processes()) {
+		t.Errorf("a ring of a producer is among %q: %q", f.Among, f.Side)
+	}
+}
+
+// TestSeveralAtOnce: each broker that is hit is down for its own time, all from
+// one moment; what waits for the line waits for the first of them.
+func TestSeveralAtOnce(t *testing.T) {
+	s := parseCluster(t, "[3, 5]",
+		"name: all, kind: power-loss, target: brokers, for: 100ms..500ms",
+		"kind: kill, target: majority, for: 100ms..500ms, after: {point: ack, count: 1..9, process: any}",
+		"kind: kill, target: producer, for: 100ms, after: {fault: all}",
+	)
+	missing := map[string]bool{}
+	for seed := uint64(1); seed <= 100; seed++ {
+		p := expand(t, s, seed)
+		if err := p.Validate(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		n := p.Target.Nodes
+		all, effect, most := p.Faults[:n], p.Faults[n], p.Faults[n+1:]
+		lengths := map[int64]bool{}
+		for i, f := range all {
+			lengths[f.For] = true
+			if f.Target != p.Processes()[i] || f.Anchor.At != all[0].Anchor.At || f.Away != n || f.Kind != faults.PowerLoss {
+				t.Errorf("seed %d: %+v", seed, f)
+			}
+		}
+		if len(lengths) == 1 {
+			t.Errorf("seed %d: all are down for one time", seed)
+		}
+		if effect.Kind != faults.Kill || effect.Anchor.After.Fault != 1 {
+			t.Errorf("seed %d: behind them comes %+v", seed, effect)
+		}
+		if len(most) != n/2+1 {
+			t.Errorf("seed %d: %d of %d are a majority", seed, len(most), n)
+		}
+		for _, f := range most {
+			if f.Away != n/2+1 || *f.Anchor.After != *most[0].Anchor.After {
+				t.Errorf("seed %d: %+v", seed, f)
+			}
+		}
+		for _, name := range p.Processes()[:n] {
+			if !slices.ContainsFunc(most, func(f faults.Fault) bool { return f.Target == name }) {
+				missing[name] = true
+			}
+		}
+	}
+	if len(missing) != 5 {
+		t.Errorf("in no majority are, once, only %v", missing)
+	}
+}
+
+// TestAMinorityLosesWhatItHeld: over a run all lines that draw a broker draw
+// from the same few, and those that lines name are among them.
+func TestAMinorityLosesWhatItHeld(t *testing.T) {
+	for _, c := range []struct {
+		nodes string
+		lines []string
+		most  int
+		named string
+	}{
+		{"3", []string{"kind: wipe, target: broker, for: 100ms, times: 2", "kind: bit-rot, target: broker, for: 100ms, count: 1", "kind: replace, target: broker, for: 100ms"}, 1, ""},
+		{"5", []string{"kind: wipe, target: broker, for: 100ms, times: 4", "kind: bit-rot, target: broker-3, for: 100ms, count: 1"}, 2, "broker-3"},
+		{"5", []string{"kind: wipe, target: broker, for: 100ms, times: 4", "kind: bit-rot, target: leader, for: 100ms, count: 1"}, 2, ""},
+	} {
+		s, who := parseCluster(t, c.nodes, c.lines...), map[string]bool{}
+		for seed := uint64(1); seed <= 200; seed++ {
+			p := expand(t, s, seed)
+			if lost := faults.Lost(p.Faults); lost > c.most {
+				t.Fatalf("%v, seed %d: %d lose what they held", c.lines, seed, lost)
+			}
+			for _, f := range p.Faults {
+				who[f.Target] = true
+			}
+		}
+		if brokers := len(expand(t, s, 1).Target.brokers()); len(who) < brokers || c.named != "" && !who[c.named] {
+			t.Errorf("%v: only %v ever do", c.lines, who)
+		}
+	}
+}
+
+// TestRotIsMetByRecovery: a fault that ends a broker and waits for rot hits the
+// rotten one, and while the bits are turned.
+func TestRotIsMetByRecovery(t *testing.T) {
+	s := parseCluster(t, "3", "name: rot, kind: bit-rot, target: broker, for: 2s..3s, count: 1", "kind: kill, target: broker, for: 100ms, after: {fault: rot, delay: 1s}")
+	for seed := uint64(1); seed <= 50; seed++ {
+		p := expand(t, s, seed)
+		if rot, kill := p.Faults[0], p.Faults[1]; rot.Target != kill.Target || kill.Anchor.After.Fault != rot.Ref {
+			t.Errorf("seed %d: %s rots and %s is killed", seed, rot.Target, kill.Target)
+		}
+	}
+}
+
+// TestWrongPlansOfClusters: a plan that was edited by hand.
+func TestWrongPlansOfClusters(t *testing.T) {
+	s := parseCluster(t, "5", "kind: wipe, target: broker-1, for: 100ms", "kind: partition, target: leader, shape: minority, for: 1s",
+		"kind: partition, target: follower, shape: ring, for: 1s", "kind: kill, target: follower-4, for: 100ms, after: {point: ack, process: any}")
+	good := string(expand(t, s, 1).Canonical())
+	if _, err := ParsePlan([]byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	const words = "; there are broker-1, broker-2, broker-3, broker-4, broker-5, producer-1, consumer-all-1, leader, follower-1, follower-2, follower-3, follower-4, metadata-leader, metadata-follower-1, metadata-follower-2, metadata-follower-3, metadata-follower-4"
+	for _, c := range []struct{ name, old, new, want string }{
+		{"nodes", `"nodes":5`, `"nodes":4`, "target: nodes is 4; a cluster has 1, 3 or 5"},
+		{"negative nodes", `"nodes":5`, `"nodes":-1`, "target: nodes is -1; a cluster has 1, 3 or 5"},
+		{"no such follower", `"target":"follower-4"`, `"target":"follower-5"`, `fault 4: no process is named "follower-5"` + words},
+		{"no such passer", `"process":"any"`, `"process":"broker-6"`, `fault 4: no process is named "broker-6"` + words},
+		{"away", `"away":2`, `"away":6`, "fault 3: away is 6; there are 5 brokers"},
+		{"selector without a cluster", `"nodes":5`, `"nodes":1`, `fault 1: no process is named "follower-1"; there are broker-1, producer-1, consumer-all-1`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !strings.Contains(good, c.old) {
+				t.Fatalf("the plan has no %s: %s", c.old, good)
+			}
+			_, err := ParsePlan([]byte(strings.Replace(good, c.old, c.new, 1)))
+			expectError(t, err, "plan: "+c.want)
+		})
+	}
+	change := func(do func(p *Plan)) Plan {
+		p := expand(t, s, 1)
+		p.Faults = slices.Clone(p.Faults)
+		do(&p)
+		return p
+	}
+	for _, c := range []struct {
+		name string
+		plan Plan
+		want string
+	}{
+		{"minority of three", change(func(p *Plan) { side(p, faults.Minority, "leader", "follower-1", "follower-2") }), "side: 3 processes in the minority; there have to be 2"},
+		{"majority of two", change(func(p *Plan) { side(p, faults.Majority, "leader", "follower-1") }), "side: 2 processes in the majority; there have to be 3"},
+		{"ring of some", change(func(p *Plan) { side(p, faults.Ring, "leader", "follower-1") }), "side: 2 processes in the ring; there have to be 5"},
+		{"wiped without others", change(func(p *Plan) {
+			p.Target.Nodes, p.Faults = 0, []faults.Fault{{Ref: 1, Kind: faults.Wipe, Target: "broker-1"}}
+		}), "fault 1: a wipe is for a target with several brokers"},
+		{"split of one", change(func(p *Plan) {
+			p.Target.Nodes, p.Faults = 0, []faults.Fault{{Ref: 1, Kind: faults.Partition, Target: "broker-1", Shape: faults.Isolate, Among: faults.Broker, For: second}}
+		}), "fault 1: among brokers, of which there is one"},
+		{"too many lost", change(func(p *Plan) {
+			for _, target := range []string{"broker-2", "leader"} {
+				p.Faults = append(p.Faults, faults.Fault{Ref: len(p.Faults) + 1, Kind: faults.Wipe, Target: target})
+			}
+		}), "faults: 3 of 5 brokers may lose what they held: more than 2, and what a majority loses is lost; only no-data-corruption can be required"},
+	} {
+		if err := c.plan.Validate(); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%s: error\n got %v\nwant … %s", c.name, err, c.want)
+		}
+	}
+}
+
+// side makes the first partition of the plan one of the leader.
+func side(p *Plan, shape faults.Shape, names ...string) {
+	for i := range p.Faults {
+		if f := &p.Faults[i]; f.Kind == faults.Partition {
+			f.Target, f.Shape, f.Side = faults.Leader, shape, names
+			return
+		}
+	}
+}
+
+// TestTimetableOfACluster: what a plan of a cluster looks like.
+func TestTimetableOfACluster(t *testing.T) {
+	p := expand(t, parseCluster(t, "3", "kind: kill, target: follower-2, for: 100ms, after: {point: ack, process: any}", "kind: partition, target: broker-1, shape: minority, for: 1s"), 1)
+	p.Target.Knobs = &Knobs{FileSize: 1 << 16, Cache: 1, Log: 4096}
+	got := p.Timetable()
+	for _, want := range []string{
+		"target    pestle fsync, 3 brokers, journal files of 65536 bytes, cache of 1 bytes, 4096 bytes of entries for who lags\n",
+		"  1  partition  broker-1                      1s  minority of the brokers, side broker-1\n",
+		"  2  kill       follower-2                 100ms  after any broker passed ack 1 times\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestEverythingHasTheWholeAtlas: every kind, and every shape but the ring,
+// which three brokers are too few for, is in some seed's plan; a producer's ring
+// is there.
+func TestEverythingHasTheWholeAtlas(t *testing.T) {
+	s := load(t, "everything.yaml")
+	if len(s.properties) != len(propertySlugs()) || len(s.claims) > 0 {
+		t.Errorf("requires %v and claims %v", s.properties, s.claims)
+	}
+	kinds, shapes := map[faults.Kind]int{}, map[faults.Shape]int{}
+	for seed := uint64(1); seed <= 500; seed++ {
+		for _, f := range expand(t, s, seed).Faults {
+			kinds[f.Kind]++
+			shapes[f.Shape]++
+		}
+	}
+	for _, spec := range faults.Kinds() {
+		if kinds[spec.Kind] < 20 {
+			t.Errorf("%s comes %d times in 500 seeds", spec.Kind, kinds[spec.Kind])
+		}
+	}
+	for _, form := range faults.Shapes() {
+		if shapes[form.Shape] < 20 {
+			t.Errorf("%s comes %d times in 500 seeds", form.Shape, shapes[form.Shape])
+		}
+	}
+}
