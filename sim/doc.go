@@ -31,5 +31,17 @@
 // operation is under way. Files and bytes the kernel has taken stay; with a
 // power loss the disk keeps what it may and the network says nothing.
 //
+// # Several brokers
+//
+// With Target.Nodes above one the brokers are a cluster. What they tell each
+// other travels as datagrams over the same links as everything else, in some
+// runs lost, doubled or late without any fault. The consensus library draws its
+// election timeouts from the process's chance, which package sim/chance lends to
+// one run at a time; each incarnation of a broker draws from its own stream.
+//
+// A cluster is watched from outside (package sim/invariant): each broker after
+// each of its events, what is durable on the disks at every end and now and
+// then, the statistics once a second. The first broken invariant ends the run.
+//
 //det:ring0
 package sim
