@@ -24,7 +24,7 @@ type fakeCluster struct {
 	mu       sync.Mutex
 	leader   string   // who says that it leads; "": nobody
 	replaced []string // the replacements asked for
-	asked    int      // how often the members were, since
+	peers    []string // what the leader says of the others, look by look: JSON
 	idle     []string // who answers that it takes part in nothing
 }
 
@@ -87,21 +87,12 @@ func (f *fakeCluster) serve(t *testing.T, name string) string {
 	mux.HandleFunc("GET /cluster", func(w http.ResponseWriter, _ *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		type member struct {
-			ID      uint64 `json:"id"`
-			Learner bool   `json:"learner"`
+		if name != f.leader {
+			fmt.Fprint(w, `{"node":3,"groups":[{"group":0,"role":"follower","term":7}]}`)
+			return
 		}
-		members := []member{{ID: 1}, {ID: 2}, {ID: 3}}
-		if len(f.replaced) > 0 { // only the last look shows both that it is a voter and that the old one is out
-			f.asked++
-			members = append(members, member{ID: 4, Learner: f.asked == 1 || f.asked == 3})
-			if f.asked >= 3 {
-				members = slices.Delete(members, 1, 2)
-			}
-		}
-		if err := json.NewEncoder(w).Encode(map[string]any{"members": members}); err != nil {
-			t.Error(err)
-		}
+		fmt.Fprintf(w, `{"node":1,"groups":[{"group":0,"role":"leader","term":7,"peers":%s}]}`, f.peers[0])
+		f.peers = f.peers[1:]
 	})
 	mux.HandleFunc("POST /cluster/replace", func(_ http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
@@ -217,13 +208,65 @@ func TestAWipedBrokerComesBackEmpty(t *testing.T) {
 	}
 }
 
+// A new broker counts when the leader of every group says so, in the latest
+// term that anybody knows.
+func TestANewBrokerIsTakenByEveryGroup(t *testing.T) {
+	const (
+		before  = `"peers":[{"node":2},{"node":3}]`
+		learns  = `"peers":[{"node":3},{"node":4,"learner":true}]`
+		both    = `"peers":[{"node":2},{"node":3},{"node":4}]`
+		without = `"peers":[{"node":3}]`
+		after   = `"peers":[{"node":3},{"node":4}]`
+	)
+	leads := func(node, group, term int, peers string) string {
+		return fmt.Sprintf(`{"node":%d,"groups":[{"group":%d,"role":"leader","term":%d,%s}]}`, node, group, term, peers)
+	}
+	follows := func(group, term int) string {
+		return fmt.Sprintf(`{"node":3,"groups":[{"group":%d,"role":"follower","term":%d}]}`, group, term)
+	}
+	for name, c := range map[string]struct {
+		said []string
+		want bool
+	}{
+		"nobody answers":                  {nil, false},
+		"taken":                           {[]string{leads(1, 0, 5, after)}, true},
+		"not begun":                       {[]string{leads(1, 0, 5, before)}, false},
+		"a learner":                       {[]string{leads(1, 0, 5, learns)}, false},
+		"beside the old one":              {[]string{leads(1, 0, 5, both)}, false},
+		"only the old one is out":         {[]string{leads(1, 0, 5, without)}, false},
+		"in one group of two":             {[]string{leads(1, 0, 5, after), leads(1, 1, 2, before)}, false},
+		"in both":                         {[]string{leads(1, 0, 5, after), leads(3, 1, 2, after)}, true},
+		"a group without a leader":        {[]string{leads(1, 0, 5, after), follows(1, 2)}, false},
+		"it leads a group itself":         {[]string{leads(1, 0, 5, after), leads(4, 1, 2, `"peers":[{"node":1},{"node":3}]`)}, true},
+		"in the words of an old term":     {[]string{leads(1, 0, 5, after), follows(0, 6)}, false},
+		"whatever an old term still says": {[]string{leads(3, 0, 6, after), leads(1, 0, 5, before)}, true},
+	} {
+		var said []membership
+		for _, text := range c.said {
+			var m membership
+			if err := json.Unmarshal([]byte(text), &m); err != nil {
+				t.Fatal(err)
+			}
+			said = append(said, m)
+		}
+		if got := taken(said, 2, 4); got != c.want {
+			t.Errorf("%s: taken %t, want %t", name, got, c.want)
+		}
+	}
+}
+
 // A replaced broker stays away. A spare takes its place: the fault is over when
 // it is a voter and the old one no member any more.
 func TestAReplacedBrokerStaysAway(t *testing.T) {
 	w, cluster := newCluster(t,
 		faults.Fault{Kind: faults.Replace, Target: "broker-2"},
 		faults.Fault{Kind: faults.Kill, Target: "broker-2", Anchor: faults.Anchor{After: &faults.Event{Fault: 1}}})
-	cluster.idle = []string{"broker-4"} // until it is taken
+	cluster.leader, cluster.idle = "broker-1", []string{"broker-4"} // until it is taken
+	cluster.peers = []string{
+		`[{"node":2},{"node":3},{"node":4,"learner":true}]`,
+		`[{"node":2},{"node":3},{"node":4}]`,
+		`[{"node":3},{"node":4}]`,
+	}
 	entries := carryOut(t, w, 1, 2)
 	if got, want := lives(w), "broker-1 1, broker-2 1, broker-3 1, broker-4 1"; got != want {
 		t.Errorf("lives: %s; want %s", got, want)
@@ -232,8 +275,8 @@ func TestAReplacedBrokerStaysAway(t *testing.T) {
 	if !slices.Equal(cluster.replaced, want) {
 		t.Errorf("asked for %q, want %q, once", cluster.replaced, want)
 	}
-	if cluster.asked != 4 {
-		t.Errorf("the fault was over after %d looks at the members, want 4: until broker-4 is a voter and broker-2 is out", cluster.asked)
+	if len(cluster.peers) > 0 {
+		t.Errorf("the fault was over before the leader had said %q", cluster.peers)
 	}
 	var names []string
 	for _, n := range w.members(true) {
