@@ -64,6 +64,7 @@ func faultRows(plan scenarios.Plan, log []faults.Entry, events []history.Event) 
 			continue
 		}
 		f := row(e.Ref, e.What, e.Target)
+		f.Target = page.Clip(e.Target) // where the plan has a selector, only history knows the process
 		switch e.Edge {
 		case history.EdgeEffective:
 			f.from, f.effective = e.T, true
@@ -94,8 +95,16 @@ func faultRows(plan scenarios.Plan, log []faults.Entry, events []history.Event) 
 	return rows
 }
 
-// askedWords says when the plan wants a fault.
+// askedWords says when the plan wants a fault, and on whom where that was not
+// known before.
 func askedWords(f faults.Fault) string {
+	if faults.IsSelector(f.Target) {
+		return whenWords(f) + ", on the " + page.Clip(f.Target)
+	}
+	return whenWords(f)
+}
+
+func whenWords(f faults.Fault) string {
 	after := f.Anchor.After
 	if after == nil {
 		return page.Clock(f.Anchor.At) + " into chaos"
@@ -109,6 +118,13 @@ func askedWords(f faults.Fault) string {
 	}
 	if after.Fault > 0 {
 		parts = append(parts, fmt.Sprintf("after fault %d took effect", after.Fault))
+	}
+	if after.Point != "" {
+		who := "any broker"
+		if after.Process != faults.AnyProcess {
+			who = page.Clip(after.Process)
+		}
+		parts = append(parts, fmt.Sprintf("after %s passed %s %s", who, page.Clip(after.Point), page.Counted(after.Count, "time")))
 	}
 	if after.Delay > 0 {
 		parts = append(parts, "and "+page.Span(after.Delay)+" more")

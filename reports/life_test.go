@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pestle/checker"
+	"pestle/faults"
 	"pestle/history"
 	"pestle/scenarios"
 )
@@ -149,6 +150,32 @@ func TestFindingsAreShared(t *testing.T) {
 		if diff := cmp.Diff(row.want, got); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", row.kept, diff)
 		}
+	}
+}
+
+// A fault on whom leads is listed on the process that led, and says what the
+// plan asked for; so does one that nobody was found for.
+func TestFaultRowsOfSelectors(t *testing.T) {
+	plan := scenarios.Plan{Faults: []faults.Fault{
+		{Ref: 1, Kind: faults.Kill, Target: faults.Leader, Anchor: faults.Anchor{At: 2 * second}},
+		{Ref: 2, Kind: faults.Kill, Target: faults.Follower(2), Anchor: faults.Anchor{After: &faults.Event{Point: "vote-granted", Count: 1200, Process: faults.AnyProcess}}},
+		{Ref: 3, Kind: faults.Kill, Target: "broker-1", Anchor: faults.Anchor{After: &faults.Event{Point: "ack", Count: 3, Process: "broker-1", Delay: millisecond}}},
+	}}
+	events := []history.Event{
+		{T: boot},
+		{T: boot + 5*second, Src: "harness", Ev: history.Fault, What: "kill", Target: "broker-3", Edge: history.EdgeEffective, Ref: 1},
+	}
+	var got []string
+	for _, f := range faultRows(plan, nil, events) {
+		got = append(got, strings.Join([]string{fmt.Sprint(f.Ref), f.Target, f.Asked, f.Happened}, " | "))
+	}
+	want := []string{
+		"1 | broker-3 | 2.000 s into chaos, on the leader | 5.000 s",
+		"2 | follower-2 | after any broker passed vote-granted 1,200 times, on the follower-2 | never took effect",
+		"3 | broker-1 | after broker-1 passed ack 3 times and 1.0 ms more | never took effect",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
