@@ -3,6 +3,7 @@ package campaign
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,11 +83,11 @@ func TestWorse(t *testing.T) {
 	}
 }
 
-// savedRun makes the directory of a run of first-light with a history of every
+// savedRun makes the directory of a run of a scenario with a history of every
 // process, and returns its plan.
-func savedRun(t *testing.T, dir string) scenarios.Plan {
+func savedRun(t *testing.T, dir, name string) scenarios.Plan {
 	t.Helper()
-	scenario, err := scenarios.Load("../scenarios/first-light.yaml", nil)
+	scenario, err := scenarios.Load("../scenarios/"+name+".yaml", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,12 +102,47 @@ func savedRun(t *testing.T, dir string) scenarios.Plan {
 		t.Fatal(err)
 	}
 	for i, name := range process.Streams(plan) {
-		line := history.AppendLine(nil, history.Event{Seq: 1, T: int64(i + 1), Src: name, Ev: history.Note, What: history.NoteTick})
-		if err := os.WriteFile(filepath.Join(dir, "history", name+".ndjson"), line, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		saveStream(t, dir, history.Event{Seq: 1, T: int64(i + 1), Src: name, Ev: history.Note, What: history.NoteTick})
 	}
 	return plan
+}
+
+// saveStream writes the history of one process.
+func saveStream(t *testing.T, dir string, events ...history.Event) {
+	t.Helper()
+	var lines []byte
+	for _, e := range events {
+		lines = history.AppendLine(lines, e)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "history", events[0].Src+".ndjson"), lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a failover cost is found in the history again.
+func TestCheckMeasuresFailovers(t *testing.T) {
+	const ms = 1_000_000
+	dir := t.TempDir()
+	plan := savedRun(t, dir, "leader-kill")
+	saveStream(t, dir, history.Event{Seq: 1, T: 1000 * ms, Src: "harness", Ev: history.Fault, What: "kill", Target: "broker-2", Edge: history.EdgeEffective, Ref: 1})
+	saveStream(t, dir,
+		history.Event{Seq: 1, T: 1100 * ms, Src: "producer-1", Ev: history.Attempt, ID: "producer-1-1", Try: 1, Topic: plan.Workload.Topic, Size: 1, Sum: "00"},
+		history.Event{Seq: 2, T: 1650 * ms, Src: "producer-1", Ev: history.Ack, ID: "producer-1-1", Try: 1, Topic: plan.Workload.Topic})
+	result, err := Check(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []reports.Failover{{Fault: 1, Process: "broker-2", FirstAck: 650 * ms}}
+	if !slices.Equal(result.Run.Failovers, want) || !slices.Equal(result.File.Failovers, want) {
+		t.Errorf("failovers %v, in the file %v; want %v", result.Run.Failovers, result.File.Failovers, want)
+	}
+	var summary strings.Builder
+	if err := reports.Summary(&summary, dir, result.Run, result.Verdict, false); err != nil {
+		t.Fatal(err)
+	}
+	if want := "first ack after 1 leader kill · p50 650 ms"; !strings.Contains(summary.String(), want) {
+		t.Errorf("the summary does not say %q:\n%s", want, summary.String())
+	}
 }
 
 // A run directory that lacks something must not be judged by the rest: the
@@ -128,7 +164,7 @@ func TestCheckOfAnIncompleteRun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			plan := savedRun(t, dir)
+			plan := savedRun(t, dir, "first-light")
 			if c.verdict.Schema != 0 {
 				if c.verdict.PlanHash == "" {
 					c.verdict.PlanHash = plan.Hash()
