@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -318,7 +319,7 @@ func TestMetricsOfABrokerThatIsNotReady(t *testing.T) {
 func TestTheDiskAndClientsAreCounted(t *testing.T) {
 	b := startIn(t, t.TempDir())
 	b.mustPublish(t, "t", "m")
-	dial(t, b.TCPAddr().String(), nsq.ClientConfig{})
+	c := dial(t, b.TCPAddr().String(), nsq.ClientConfig{})
 	_, body := b.call(t, "GET", "/metrics", "")
 	if !strings.Contains(body, "\npestle_connections 1\n") {
 		t.Error("not one connection was counted")
@@ -326,6 +327,12 @@ func TestTheDiskAndClientsAreCounted(t *testing.T) {
 	for _, of := range []string{"write", "sync"} {
 		if !regexp.MustCompile(`\npestle_journal_` + of + `_seconds_count [1-9]`).MatchString(body) {
 			t.Errorf("no %s was counted:\n%s", of, body)
+		}
+	}
+	c.sock.Close()
+	for deadline := time.Now().Add(patience); !strings.Contains(body, "\npestle_connections 0\n"); _, body = b.call(t, "GET", "/metrics", "") {
+		if time.Now().After(deadline) {
+			t.Fatal("a connection that is closed is still counted")
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (l *link) queue(frame []byte) {
 	size := headerSize + len(frame)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(frame) > l.limits.frame || l.resting || l.pending+size > l.limits.queue {
+	if l.resting || l.pending+size > l.limits.queue {
 		l.counts.droppedFrames.Add(1)
 		return
 	}

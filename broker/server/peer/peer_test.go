@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +16,7 @@ import (
 
 // patience bounds a wait for something that must happen. No test depends on
 // how long it takes.
-const patience = 20 * time.Second
+const patience = 5 * time.Second
 
 // node is a transport with what it got.
 type node struct {
@@ -160,6 +161,32 @@ func TestFramesArriveInOrderBetweenAll(t *testing.T) {
 			}
 			seen[f.From]++
 		}
+	}
+	for _, n := range nodes {
+		n.Close()
+		for _, s := range n.Stats() {
+			if s.SentFrames != each || s.ReceivedFrames != each || s.DroppedFrames != 0 || s.Connects != 1 ||
+				s.SentBytes != s.ReceivedBytes || s.SentBytes < each*headerSize {
+				t.Errorf("node %d counts %+v", n.id, s)
+			}
+			if l := n.links[s.Node]; l.pending != 0 {
+				t.Errorf("node %d believes that %d bytes are on their way to node %d", n.id, l.pending, s.Node)
+			}
+		}
+	}
+}
+
+func TestStatsAreByNode(t *testing.T) {
+	a := New(Config{})
+	for _, node := range []uint64{5, 3, 1 << 63, 4, 2} {
+		a.count(node)
+	}
+	var got []uint64
+	for _, s := range a.Stats() {
+		got = append(got, s.Node)
+	}
+	if want := []uint64{2, 3, 4, 5, 1 << 63}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
@@ -381,23 +408,80 @@ func TestWhoDoesNotWelcomeIsNoPeer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	var attempts atomic.Int32
 	go func() {
 		for {
 			sock, err := l.Accept()
 			if err != nil {
 				return
 			}
+			attempts.Add(1)
 			_, _ = sock.Write([]byte("HTTP/1.1 400 Bad Request\r\n"))
 			sock.Close()
 		}
 	}()
 	a := start(t, 1, "", nil)
 	other := &node{id: 2, address: l.Addr().String()}
-	waitFor(t, "a refusal", func() bool {
+	waitFor(t, "attempts", func() bool {
 		a.tell(other, "x")
-		return strings.Contains(a.log.String(), "not a node of a cluster")
+		return attempts.Load() >= 4
 	})
-	if s := a.stats(2); s.Connects != 0 {
+	a.Close()
+	if s := a.stats(2); s.Connects != 0 || s.SentFrames != 0 {
 		t.Errorf("%+v, want no connection", s)
+	}
+	if n := strings.Count(a.log.String(), "not a node of a cluster"); n != 1 {
+		t.Errorf("one trouble was told %d times:\n%s", n, a.log)
+	}
+}
+
+// patient is a connection that remembers the last deadline set.
+type patient struct {
+	net.Conn
+	deadline time.Time
+}
+
+func (p *patient) SetDeadline(t time.Time) error {
+	p.deadline = t
+	return p.Conn.SetDeadline(t)
+}
+
+func TestAWelcomedConnectionMayBeSilentForAnyTime(t *testing.T) {
+	near, far := net.Pipe()
+	a, b := &patient{Conn: near}, &patient{Conn: far}
+	one, two := start(t, 1, "", nil), start(t, 2, "", nil)
+	one.mu.Lock()
+	l := newLink(one.Transport, 2, two.address)
+	one.mu.Unlock()
+	introduced := make(chan error)
+	go func() { introduced <- l.introduce(a) }()
+	if from, err := two.greet(b); from != 1 || err != nil {
+		t.Fatalf("greeted node %d, %v", from, err)
+	}
+	if err := <-introduced; err != nil {
+		t.Fatal(err)
+	}
+	if !a.deadline.IsZero() || !b.deadline.IsZero() {
+		t.Errorf("deadlines %v and %v are left", a.deadline, b.deadline)
+	}
+}
+
+// What is told between two attempts to connect is old by the next one.
+func TestNothingGathersBetweenAttempts(t *testing.T) {
+	a := start(t, 1, "", nil)
+	a.mu.Lock()
+	l := newLink(a.Transport, 2, "127.0.0.1:1") // and nothing runs it
+	a.mu.Unlock()
+	l.queue([]byte("before"))
+	l.rest()
+	l.queue([]byte("during"))
+	l.resume()
+	l.queue([]byte("after"))
+	out, frames := l.take(nil)
+	if want := appendFrame(nil, []byte("after")); !bytes.Equal(out, want) || frames != 1 || l.pending != len(want) {
+		t.Errorf("%d frames are queued, %q, %d bytes; want the last one only", frames, out, l.pending)
+	}
+	if s := a.stats(2); s.DroppedFrames != 2 {
+		t.Errorf("%d frames were dropped, want 2", s.DroppedFrames)
 	}
 }

@@ -21,7 +21,7 @@ type Config struct {
 // limits in bytes; tests have smaller ones.
 type limits struct {
 	frame  int // longest frame
-	queue  int // frames for one peer that the network has not taken
+	queue  int // frames for one peer that the network has not taken; no longer one fits
 	window int // frames of one connection that were delivered and not released
 }
 
