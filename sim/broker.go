@@ -71,7 +71,7 @@ type read struct {
 func (b *broker) config() core.Config {
 	cfg := core.Config{
 		FileSize: defaultFileSize, CacheBytes: defaultCache,
-		Node: b.number, Cluster: b.members(), Join: b.number > uint64(max(1, b.plan.Target.Nodes)),
+		Node: b.number, Cluster: b.members(), Join: b.joins(),
 	}
 	if k := b.plan.Target.Knobs; k != nil {
 		cfg.FileSize, cfg.CacheBytes, cfg.LogBytes = k.FileSize, k.Cache, k.Log

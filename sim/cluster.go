@@ -21,12 +21,16 @@ func spares(p *scenarios.Plan) (n int) {
 	return n
 }
 
-// members are who the cluster begins with. A broker is reached by its name.
-func (w *world) members() []core.Member {
-	list := make([]core.Member, max(1, w.plan.Target.Nodes))
-	for i := range list {
-		b := w.brokers[i]
-		list[i] = core.Member{ID: b.number, Address: b.name}
+// joins reports that a broker is none of those that the cluster begins with.
+func (b *broker) joins() bool { return b.number > uint64(max(1, b.plan.Target.Nodes)) }
+
+// members are whom a broker knows of at first: those that the cluster begins
+// with, and itself. A broker is reached by its name.
+func (b *broker) members() (list []core.Member) {
+	for _, m := range b.brokers {
+		if m == b || !m.joins() {
+			list = append(list, core.Member{ID: m.number, Address: m.name})
+		}
 	}
 	return list
 }

@@ -171,7 +171,9 @@ func (w *world) refusal(now int64, p *process, err error) {
 func (w *world) boot() {
 	w.enter(history.PhaseBoot)
 	for _, b := range w.brokers {
-		b.start(w.now())
+		if !b.out {
+			b.start(w.now())
+		}
 	}
 	w.must(bootWithin, "the brokers are not ready", func() bool { return w.allReady(faults.Broker) })
 	topic := w.plan.Workload.Topic

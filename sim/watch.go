@@ -76,7 +76,7 @@ func (w *world) majority(group uint32) *invariant.Breach {
 		if found != nil {
 			return found
 		}
-		if image != nil && group < groupsOf(image) {
+		if group < groupsOf(image) {
 			views = append(views, viewOf(image, group))
 		}
 	}
@@ -89,15 +89,11 @@ func (b *broker) honest() bool {
 }
 
 // durable is the core that a broker would recover from what is durable on its
-// disk; nil: it has never run.
+// disk.
 func (b *broker) durable() (*core.Core, *invariant.Breach) {
-	files := b.disk.Durable()
-	if len(files) == 0 {
-		return nil, nil
-	}
 	var fx core.Effects
 	r := core.NewRecovery(b.config())
-	for _, f := range files {
+	for _, f := range b.disk.Durable() {
 		if err := r.Feed(f.Name, f.Content); err != nil {
 			return nil, &invariant.Breach{Name: invariant.Restart, Detail: b.name + " could not start with what is durable on its disk: " + err.Error()}
 		}
@@ -123,7 +119,7 @@ func (b *broker) lookAtDisk(now int64) {
 		return
 	}
 	image, found := b.durable()
-	if b.breached(now, found) || image == nil {
+	if b.breached(now, found) {
 		return
 	}
 	for group := range groupsOf(image) {

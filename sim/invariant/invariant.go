@@ -14,7 +14,7 @@
 // What must be true of each group:
 //
 //	one-leader         a term has one leader, ever
-//	order              applied ≤ commit ≤ last, and what a snapshot stands for is applied
+//	order              applied ≤ commit and applied ≤ last; on a disk also commit ≤ last
 //	no-way-back        term, commit and applied never fall while a broker lives
 //	same-entries       brokers that have applied as much have applied the same, ever
 //	durable-majority   what some broker has applied is on the disks of a majority
@@ -53,7 +53,7 @@ type View struct {
 	Term    uint64
 	Commit  uint64 // index up to which it knows entries to be committed
 	Applied uint64
-	Last    uint64 // index of the last entry of its log
+	Last    uint64 // index of the last entry in its journal; it may know a later one to be committed
 	Chain   uint64 // hash of everything applied, in order
 }
 
@@ -159,7 +159,7 @@ func (w *Watch) Show(node uint64, number uint32, v View) *Breach {
 }
 
 func inOrder(who place, v View) *Breach {
-	if v.Applied > v.Commit || v.Commit > v.Last {
+	if v.Applied > v.Commit || v.Applied > v.Last || who.disk && v.Commit > v.Last {
 		return breach(Order, "%s: applied %d, commit %d, last %d", who, v.Applied, v.Commit, v.Last)
 	}
 	return nil

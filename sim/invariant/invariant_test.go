@@ -67,8 +67,14 @@ func TestInvariants(t *testing.T) {
 		"applied before commit": {[]shown{
 			show(1, view{Commit: 1, Applied: 2, Last: 2, Chain: 7}),
 		}, invariant.Order},
-		"commit behind the log": {[]shown{
+		"commit behind the journal": {[]shown{
 			show(1, view{Commit: 2, Last: 1}),
+		}, ""},
+		"the same on a disk": {[]shown{
+			ended(1, view{Commit: 2, Last: 1}),
+		}, invariant.Order},
+		"applied before it is in the journal": {[]shown{
+			show(1, view{Commit: 2, Applied: 2, Last: 1, Chain: 7}),
 		}, invariant.Order},
 		"the term falls": {[]shown{
 			show(1, view{Term: 2}), show(1, view{Term: 1}),

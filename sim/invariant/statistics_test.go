@@ -38,7 +38,7 @@ func TestOfStatistics(t *testing.T) {
 		spoil func(s *core.Stats, ch *core.ChannelStats)
 		want  string
 	}{
-		"commit behind the log":  {func(s *core.Stats, _ *core.ChannelStats) { s.Groups[1].Commit = 43 }, "group 1"},
+		"applied behind the log": {func(s *core.Stats, _ *core.ChannelStats) { s.Groups[1].Last = 40 }, "group 1"},
 		"applied behind commit":  {func(s *core.Stats, _ *core.ChannelStats) { s.Groups[0].Applied = 4 }, "group 0"},
 		"a gap before the log":   {func(s *core.Stats, _ *core.ChannelStats) { s.Groups[1].First = 43 }, "group 1"},
 		"an owner without group": {func(s *core.Stats, _ *core.ChannelStats) { s.Groups[1].Role = core.Follower }, "leads topic orders and not its group 1"},
@@ -51,7 +51,7 @@ func TestOfStatistics(t *testing.T) {
 		}, "it holds more"},
 		"more than ready":       {func(_ *core.Stats, ch *core.ChannelStats) { ch.Clients[0].Ready = 1 }, "c1 has more in flight"},
 		"of nobody":             {func(_ *core.Stats, ch *core.ChannelStats) { ch.InFlight, ch.Depth = 1, 2 }, "another number in flight"},
-		"answers without cause": {func(_ *core.Stats, ch *core.ChannelStats) { ch.Clients[0].MessageCount = 6 }, "c1 answered more"},
+		"answers without cause": {func(_ *core.Stats, ch *core.ChannelStats) { ch.Clients[0].MessageCount = 4 }, "c1 answered more"},
 	} {
 		s := snapshot()
 		c.spoil(s, &s.Topics[0].Channels[0])
