@@ -52,7 +52,7 @@ func (g *generator) add(e history.Event) {
 }
 
 func (g *generator) step() {
-	switch g.pick("step", []string{"send", "send", "send", "end", "end", "end", "retry", "consume", "consume", "consume", "consume", "consume", "consume", "consume", "disconnect", "fault", "heal", "heal", "stored"}) {
+	switch g.pick("step", []string{"send", "send", "send", "end", "end", "end", "retry", "consume", "consume", "consume", "consume", "consume", "consume", "consume", "connect", "disconnect", "fault", "heal", "heal", "stored"}) {
 	case "send":
 		g.send(g.pick("producer", []string{"producer-1", "producer-2"}))
 	case "end":
@@ -61,12 +61,14 @@ func (g *generator) step() {
 		g.retry()
 	case "consume":
 		g.consumer()
+	case "connect":
+		g.add(history.Event{Src: g.pick("consumer", []string{"consumer-ordered-1", "consumer-shared-1"}), Ev: history.Note, What: history.NoteConnected, Target: g.broker()})
 	case "disconnect":
-		g.add(history.Event{Src: g.pick("consumer", []string{"consumer-ordered-1", "consumer-shared-2", "producer-1"}), Ev: history.Note, What: history.NoteDisconnected})
+		g.add(history.Event{Src: g.pick("consumer", []string{"consumer-ordered-1", "consumer-shared-2", "producer-1"}), Ev: history.Note, What: history.NoteDisconnected, Target: g.broker()})
 	case "fault":
 		g.refs++
-		e := history.Event{Ev: history.Fault, What: g.pick("kind", []string{"kill", "clock-jump"}), Ref: g.refs, Edge: history.EdgeEffective,
-			Target: g.pick("target", []string{"broker-1", "consumer-shared-1", "producer-2"})}
+		e := history.Event{Ev: history.Fault, What: g.pick("kind", []string{"kill", "clock-jump", "partition"}), Ref: g.refs, Edge: history.EdgeEffective,
+			Target: g.pick("target", []string{"broker-1", "broker-2", "consumer-shared-1", "producer-2"})}
 		g.active[g.refs] = e
 		g.add(e)
 	case "heal":
@@ -81,6 +83,12 @@ func (g *generator) step() {
 			g.add(history.Event{Ev: history.Note, What: history.NoteStored, ID: g.pick("id", g.ids), Topic: testTopic, Channel: g.pick("channel", []string{"ordered", "shared"})})
 		}
 	}
+}
+
+// broker draws where a delivery comes from, or a connection leads: mostly to
+// the same one; empty: it is not said.
+func (g *generator) broker() string {
+	return g.pick("broker", []string{"broker-1", "broker-1", "broker-1", "broker-1", "broker-2", ""})
 }
 
 func (g *generator) send(producer string) string {
@@ -132,10 +140,10 @@ func (g *generator) consumer() {
 	size, sum := content(g.ids[index])
 	copyOf := rapid.SampledFrom([]int{0, 0, 0, 0, 500}).Draw(g.T, "copy")
 	e := history.Event{Src: src, Ev: history.Consume, ID: g.ids[index], Topic: testTopic, Channel: channel, Consumer: src,
-		Pos: position(fmt.Sprintf("@%d", index+copyOf)), Attempts: rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(g.T, "attempts"), Size: size, Sum: sum}
+		Pos: position(fmt.Sprintf("@%d", index+copyOf)), Attempts: rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(g.T, "attempts"), Size: size, Sum: sum, Target: g.broker()}
 	g.add(e)
 	if rapid.IntRange(0, 4).Draw(g.T, "give back") == 0 {
-		g.add(history.Event{Src: src, Ev: history.Requeue, ID: e.ID, Topic: testTopic, Channel: channel, Consumer: src, Pos: e.Pos,
+		g.add(history.Event{Src: src, Ev: history.Requeue, ID: e.ID, Topic: testTopic, Channel: channel, Consumer: src, Pos: e.Pos, Target: e.Target,
 			Defer: rapid.SampledFrom([]int64{0, 600e6}).Draw(g.T, "delay")})
 	}
 }

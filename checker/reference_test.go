@@ -201,14 +201,52 @@ func (n *naive) early() []string {
 		back, seen := n.lastOf(i)
 		switch {
 		case back != nil:
-			if e.T+dueGrain < back.T+back.Defer && e.T < m.first+n.cfg.MsgTimeout && !n.disturbed(i, m.first, back.Src) {
+			if e.T+dueGrain < back.T+back.Defer && e.T < m.first+n.cfg.MsgTimeout && !n.disturbed(i, m.first, back) {
 				list = append(list, e.ID+" returned")
 			}
-		case !seen && e.T+dueGrain < m.first+m.deferral && !n.faulty(i, m.first, "clock-jump"):
+		case !seen && e.T+dueGrain < m.first+m.deferral && n.clocksKept(i, m.first):
 			list = append(list, e.ID+" deferred")
 		}
 	}
 	return list
+}
+
+// steady reports that the broker of the consume at index i delivered something
+// over the same connection before sent, and so has led since then.
+func (n *naive) steady(i int, sent int64) bool {
+	e := n.events[i]
+	for j := i - 1; j >= 0; j-- {
+		o := n.events[j]
+		switch {
+		case o.Src != e.Src || o.Target != e.Target:
+		case o.What == history.NoteConnected:
+			return false
+		case o.Ev == history.Consume && o.T <= sent && len(n.upTo(j, o.ID).tries) > 0:
+			return true
+		}
+	}
+	return false
+}
+
+func (n *naive) clocksKept(i int, sent int64) bool {
+	leader, since := "", sent
+	if n.steady(i, sent) {
+		leader = n.events[i].Target
+	} else if n.namesTwo(i) {
+		since = 0
+	}
+	return !n.faulty(i, since, leader, "clock-jump")
+}
+
+// namesTwo reports that the history up to index i names both brokers.
+func (n *naive) namesTwo(i int) bool {
+	named := map[string]bool{}
+	for _, o := range n.events[:i+1] {
+		if strings.HasPrefix(o.Target, "broker-") && o.What != "partition" && !strings.HasPrefix(o.Src, "producer-") {
+			named[o.Target] = true
+		}
+	}
+	return len(named) > 1
 }
 
 // lastOf returns the requeue with a delay that came last of all that happened
@@ -234,11 +272,14 @@ func (n *naive) lastOf(i int) (back *history.Event, seen bool) {
 	return back, seen
 }
 
-// faulty reports that a fault of one of the kinds was active between sent and
-// the event at index i.
-func (n *naive) faulty(i int, sent int64, kinds ...string) bool {
+// faulty reports that a fault of one of the kinds, which may have to do with
+// the leader, was active between sent and the event at index i.
+func (n *naive) faulty(i int, sent int64, leader string, kinds ...string) bool {
 	for j, o := range n.events[:i] {
 		if o.Ev != history.Fault || o.Edge != history.EdgeEffective || !slices.Contains(kinds, o.What) {
+			continue
+		}
+		if other := strings.HasPrefix(o.Target, "broker-") && o.What != "partition" && leader != "" && o.Target != leader; other {
 			continue
 		}
 		end := slices.IndexFunc(n.events[j:i], func(x history.Event) bool {
@@ -251,21 +292,71 @@ func (n *naive) faulty(i int, sent int64, kinds ...string) bool {
 	return false
 }
 
-// disturbed reports that something else can have brought the message back.
-func (n *naive) disturbed(i int, sent int64, holder string) bool {
-	if n.faulty(i, sent, "kill", "clock-jump") {
+// disturbed reports that something else than the requeue can have brought the
+// message back.
+func (n *naive) disturbed(i int, sent int64, back *history.Event) bool {
+	e, leader := n.events[i], ""
+	if n.steady(i, sent) {
+		leader = e.Target
+	}
+	if back.Target != "" && e.Target != "" && back.Target != e.Target || n.faulty(i, sent, leader, "kill", "clock-jump", "partition") {
 		return true
 	}
 	return slices.ContainsFunc(n.events, func(o history.Event) bool {
-		lost := o.What == history.NoteDisconnected && o.Src == holder
-		killed := o.What == "kill" && o.Edge == history.EdgeEffective && (o.Target == holder || o.Target == "broker-1")
-		return (lost || killed) && o.T >= sent && o.T <= n.events[i].T+noticeLag
+		concerned := o.Target == "" || leader == "" || o.Target == leader
+		lost := o.What == history.NoteDisconnected && o.Src == back.Src && concerned
+		killed := o.What == "kill" && o.Edge == history.EdgeEffective &&
+			(o.Target == back.Src || strings.HasPrefix(o.Target, "broker-") && concerned)
+		return (lost || killed) && o.T >= sent && o.T <= e.T+noticeLag
 	})
+}
+
+// deliverers names the brokers that the position consumed at index i came from
+// on its channel, this time included; "" may be any. Of a message that is
+// settled it is kept only if it was one.
+func (n *naive) deliverers(i int) map[string]bool {
+	e, brokers := n.events[i], map[string]bool{}
+	for j, o := range n.events[:i+1] {
+		if o.ID != e.ID || len(n.upTo(j, e.ID).tries) == 0 {
+			continue
+		}
+		if o.Ev == history.Consume && o.Channel == e.Channel && o.Pos == e.Pos {
+			brokers[o.Target] = true
+		}
+		if j < i && n.settledByTwo(j+1, e.ID, e.Pos) {
+			brokers = map[string]bool{"": true}
+		}
+	}
+	return brokers
+}
+
+// settledByTwo reports that before index a message was settled, at the position,
+// and that its deliveries did not all come from one named broker.
+func (n *naive) settledByTwo(index int, id, pos string) bool {
+	m := n.upTo(index, id)
+	consumes, brokers := map[string]int{}, map[string]bool{}
+	for j, o := range n.events[:index] {
+		switch {
+		case o.ID != id || len(n.upTo(j, id).tries) == 0:
+		case o.Ev == history.Requeue:
+			return false
+		case o.Ev == history.Consume:
+			consumes[o.Channel]++
+			brokers[o.Target] = true
+		}
+	}
+	return m.acks == 1 && len(m.tries) == 1 && slices.Equal(m.positions, []string{pos}) &&
+		consumes["ordered"] == 1 && consumes["shared"] == 1 && len(brokers) > 1
 }
 
 // explained counts the causes of the consume at index i.
 func (n *naive) explained(i int, sent int64) bool {
-	e := n.events[i]
+	e, brokers := n.events[i], n.deliverers(i)
+	lag := int64(noticeLag)
+	if len(brokers) > 1 {
+		lag = failoverLag
+	}
+	blamed := func(o history.Event) bool { return brokers[""] || brokers[o.Target] }
 	earlier, causes := int64(0), (e.T-sent)/n.cfg.MsgTimeout
 	for _, o := range n.events[:i] {
 		if o.ID == e.ID && o.Pos == e.Pos && o.Channel == e.Channel && len(n.upTo(i, e.ID).tries) > 0 {
@@ -283,11 +374,12 @@ func (n *naive) explained(i int, sent int64) bool {
 	}
 	for j, o := range n.events {
 		switch {
-		case o.T > e.T+noticeLag:
-		case o.What == history.NoteDisconnected && n.reads(o.Src, e.Channel) && o.T >= sent:
+		case o.T > e.T+lag:
+		case o.What == history.NoteDisconnected && n.reads(o.Src, e.Channel) && o.T >= sent && (o.Target == "" || blamed(o)):
 			causes++
-		case o.Ev == history.Fault && o.Edge == history.EdgeEffective && (o.Target == "broker-1" || n.reads(o.Target, e.Channel)):
-			if n.endOf(j, e.T+noticeLag) >= sent {
+		case o.Ev == history.Fault && o.Edge == history.EdgeEffective &&
+			(n.reads(o.Target, e.Channel) || strings.HasPrefix(o.Target, "broker-") && (o.What == "partition" || blamed(o))):
+			if n.endOf(j, e.T+lag) >= sent {
 				causes++
 			}
 		}
