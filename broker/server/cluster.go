@@ -68,9 +68,6 @@ func (c ClusterStatus) Troubles() (lines []string) {
 	if c.Quarantine != "" {
 		return []string{"quarantine: " + c.Quarantine}
 	}
-	if c.Health != healthy {
-		lines = append(lines, c.Health)
-	}
 	for _, g := range c.Groups {
 		if g.State == core.Healthy.String() || g.State == core.Degraded.String() {
 			continue
@@ -80,6 +77,9 @@ func (c ClusterStatus) Troubles() (lines []string) {
 			why = fmt.Sprintf("node %d leads it without a majority", g.Lead)
 		}
 		lines = append(lines, fmt.Sprintf("group %s is %s: %s", g.Name(), g.State, why))
+	}
+	if c.Health != healthy && len(lines) == 0 { // else it is about the groups
+		lines = []string{c.Health}
 	}
 	return lines
 }

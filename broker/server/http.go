@@ -154,8 +154,10 @@ func refusal(r core.Reply) error {
 	switch {
 	case r.Code == "":
 		return nil
-	case strings.HasSuffix(r.Code, "_NOT_FOUND"):
+	case strings.HasSuffix(r.Code, "_NOT_FOUND"), strings.HasPrefix(r.Code, "UNKNOWN_"):
 		return &httpError{http.StatusNotFound, r.Code, r.Text}
+	case strings.HasSuffix(r.Code, "_USED"):
+		return &httpError{http.StatusConflict, r.Code, r.Text}
 	case strings.HasSuffix(r.Code, "_TOO_BIG"):
 		return &httpError{http.StatusRequestEntityTooLarge, r.Code, r.Text}
 	case strings.HasPrefix(r.Code, "INVALID_"), strings.HasPrefix(r.Code, "MISSING_"), r.Code == "MSG_EMPTY":

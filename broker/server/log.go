@@ -11,8 +11,8 @@ import (
 	"pestle/broker/core"
 )
 
-// maxLogCount is the most messages that one GET /log returns.
-const maxLogCount = 1000
+// maxLogCount is the most messages that one GET /log returns, as the core has it.
+const maxLogCount = 64
 
 // logJSON is the answer to GET /log: what is stored and some channel has not
 // finished, in order.

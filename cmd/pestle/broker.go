@@ -81,7 +81,7 @@ for example; 2 could not start; 64 wrong usage.`,
   pestle broker --node-id 2 --cluster $nodes --data-path /tmp/n2 --tcp-address :4250 --http-address :4251 &
   pestle broker --node-id 3 --cluster $nodes --data-path /tmp/n3 --tcp-address :4350 --http-address :4351 &
 
-  # node 3 is lost: node 4 with an empty directory takes its place
+  # node 3 is lost: node 4, under an id that was never used, takes its place
   pestle broker --node-id 4 --join --cluster 1=127.0.0.1:4160,2=127.0.0.1:4260 --peer-address 127.0.0.1:4460 \
     --data-path /tmp/n4 --tcp-address :4450 --http-address :4451 &
   pestle cluster replace 3 --new 4 --address 127.0.0.1:4460 --http 127.0.0.1:4151`,

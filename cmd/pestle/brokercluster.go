@@ -54,24 +54,26 @@ func (f *clusterFlags) set(cfg *core.Config) error {
 	if err != nil {
 		return fmt.Errorf("--cluster %q: %w", f.cluster, err)
 	}
-	cfg.Cluster = members
-	return f.locate(members)
+	cfg.Cluster, err = f.locate(members)
+	return err
 }
 
-// locate finds this node's own address.
-func (f *clusterFlags) locate(members []core.Member) error {
+// locate finds where the other nodes reach this one, and returns the members
+// with this node among them.
+func (f *clusterFlags) locate(members []core.Member) ([]core.Member, error) {
 	at := slices.IndexFunc(members, func(m core.Member) bool { return m.ID == f.node })
 	switch {
-	case f.join && at >= 0:
-		return fmt.Errorf("--cluster %q has node %d, which is this one: with --join it names the others, and this one has an id that was never used", f.cluster, f.node)
-	case f.join && f.peer == "":
-		return fmt.Errorf("--join needs --peer-address, where the other nodes reach this one")
-	case !f.join && at < 0:
-		return fmt.Errorf("--cluster %q does not have node %d, which is this one (--node-id)", f.cluster, f.node)
-	case f.peer == "":
+	case at >= 0 && f.peer == "":
 		f.peer = members[at].Address
+	case at < 0 && !f.join:
+		return nil, fmt.Errorf("--cluster %q does not have node %d, which is this one (--node-id)", f.cluster, f.node)
+	case at < 0:
+		if err := checkAddress(f.peer); err != nil {
+			return nil, fmt.Errorf("--peer-address, where the other nodes reach this one when --cluster does not tell: %w", err)
+		}
+		members = append(members, core.Member{ID: f.node, Address: f.peer})
 	}
-	return nil
+	return members, nil
 }
 
 // parseMembers reads id=host:port,id=host:port.

@@ -22,7 +22,9 @@ func TestBrokerFlagsMakeACluster(t *testing.T) {
 		{"behind another address", "-node-id 3 -cluster 1=a:1,2=b:1,3=[::1]:1 -peer-address :9",
 			core.Config{Node: 3, DataGroups: 4, Cluster: three}, ":9"},
 		{"a node that joins", "--node-id=4 --join --cluster=1=a:1,2=b:1,3=[::1]:1 --peer-address=d:1",
-			core.Config{Node: 4, DataGroups: 4, Cluster: three, Join: true}, "d:1"},
+			core.Config{Node: 4, DataGroups: 4, Cluster: append(three[:3:3], core.Member{ID: 4, Address: "d:1"}), Join: true}, "d:1"},
+		{"a node that joins behind another address", "--node-id=3 --join --cluster=1=a:1,2=b:1,3=[::1]:1 --peer-address=:9",
+			core.Config{Node: 3, DataGroups: 4, Cluster: three, Join: true}, ":9"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, _, err := parseBroker(strings.Fields(test.args)...)
@@ -63,8 +65,8 @@ func TestBrokerRefusesWrongClusters(t *testing.T) {
 		{"--cluster=1=a:1,2=b:1,1=c:1", "node 1 is there twice"},
 		{"--cluster=1=a:1,2=a:1", "nodes 1 and 2 have the same address"},
 		{"--cluster=1=a:1,2=b:1 --node-id=3", `--cluster "1=a:1,2=b:1" does not have node 3, which is this one (--node-id)`},
-		{"--cluster=1=a:1,2=b:1 --join --peer-address=c:1", `--cluster "1=a:1,2=b:1" has node 1, which is this one: with --join it names the others`},
-		{"--cluster=1=a:1,2=b:1 --join --node-id=3", "--join needs --peer-address"},
+		{"--cluster=1=a:1,2=b:1 --join --node-id=3", "--peer-address, where the other nodes reach this one when --cluster does not tell: missing port in address; give host:port"},
+		{"--cluster=1=a:1,2=b:1 --join --node-id=3 --peer-address=:1", `":1" cannot be dialled`},
 	} {
 		f, _, err := parseBroker(strings.Fields(test.args)...)
 		if err == nil {

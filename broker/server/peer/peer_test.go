@@ -485,3 +485,39 @@ func TestNothingGathersBetweenAttempts(t *testing.T) {
 		t.Errorf("%d frames were dropped, want 2", s.DroppedFrames)
 	}
 }
+
+// BenchmarkRoundTrip measures a frame of 1 KiB to another node and one back.
+//
+//	go test -run - -bench RoundTrip ./broker/server/peer
+func BenchmarkRoundTrip(b *testing.B) {
+	listen := func() net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			b.Fatal(err)
+		}
+		return l
+	}
+	near, far := listen(), listen()
+	quiet := slog.New(slog.DiscardHandler)
+	back := make(chan struct{}, 1)
+	one := New(Config{Node: 1, Listener: near, Log: quiet, Deliver: func(f *Frame) {
+		f.Release()
+		back <- struct{}{}
+	}})
+	defer one.Close()
+	var two *Transport
+	two = New(Config{Node: 2, Listener: far, Log: quiet, Deliver: func(f *Frame) {
+		f.Release()
+		two.Tell(1, near.Addr().String(), f.Data)
+		two.Flush()
+	}})
+	defer two.Close()
+	one.Serve()
+	two.Serve()
+	frame := make([]byte, 1<<10)
+	for b.Loop() {
+		one.Tell(2, far.Addr().String(), frame)
+		one.Flush()
+		<-back
+	}
+}
