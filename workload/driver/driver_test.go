@@ -27,7 +27,10 @@ func options(dir, name, address string, control io.Reader) Options {
 		Name: name, Dir: dir, Addresses: []string{address}, Control: control,
 		Plan: scenarios.Plan{Workload: scenarios.Workload{
 			Topic: "orders", Tries: 3, Backoff: ms, Timeout: 5000 * ms, MsgTimeout: 5000 * ms,
-			Producers: []scenarios.Producer{{Name: "producer-1", Interval: ms, Pending: 4, MinSize: 1, MaxSize: 20, Seed: 1}},
+			Producers: []scenarios.Producer{
+				{Name: "producer-1", Interval: ms, Pending: 4, MinSize: 1, MaxSize: 20, Seed: 1},
+				{Name: "producer-2", Interval: ms, Pending: 4, MinSize: 1, MaxSize: 20, Seed: 2},
+			},
 			Consumers: []scenarios.Consumer{{Name: "consumer-shared-1", Channel: "shared", InFlight: 3, RequeuePermille: 200, Seed: 1}},
 		}},
 	}
@@ -191,6 +194,48 @@ func TestConsumerRecordsAndConfirms(t *testing.T) {
 	events := consistent(t, dir, "consumer-shared-1")
 	if last := events[len(events)-1]; last.What != history.NoteStopped {
 		t.Errorf("the last line is %+v, want stopped", last)
+	}
+}
+
+// What comes from each broker of a cluster is recorded as coming from it, and
+// confirmed there: only then does that one deliver more.
+func TestConsumerOfACluster(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, Consume, dir, "consumer-shared-1", delivering(t)+","+delivering(t))
+	seen := map[string]int{}
+	await(t, p.tail, 1, func(e history.Event) bool {
+		seen[string(e.Ev)+e.What+" "+e.Target]++
+		for _, target := range []string{"broker-1", "broker-2"} {
+			if seen["noteconnected "+target] < 1 || seen["consume "+target] < 20 || seen["finish "+target]+seen["requeue "+target] < 20 {
+				return false
+			}
+		}
+		return true
+	})
+	p.say("quit")
+	p.end(nil)
+	consistent(t, dir, "consumer-shared-1")
+}
+
+// Each producer begins with another broker, and comes round.
+func TestProducersOfACluster(t *testing.T) {
+	up, down := acking(t), "127.0.0.1:1"
+	for name, late := range map[string]bool{"producer-1": false, "producer-2": true} {
+		dir := t.TempDir()
+		p := start(t, Produce, dir, name, up+","+down)
+		await(t, p.tail, 5, kind(history.Ack))
+		p.say("quit")
+		p.end(nil)
+		failed := false
+		for _, e := range consistent(t, dir, name) {
+			failed = failed || e.Ev == history.Fail
+			if note(history.NoteConnected)(e) && e.Target != "broker-1" {
+				t.Errorf("%s is connected to %s, where nobody listens", name, e.Target)
+			}
+		}
+		if failed != late {
+			t.Errorf("%s failed to send at first: %v, want %v", name, failed, late)
+		}
 	}
 }
 
