@@ -114,6 +114,26 @@ func TestNodesOfAList(t *testing.T) {
 	}
 }
 
+// TestLogOfEntries: how much is kept for brokers that lag is drawn, and left to
+// the broker where the scenario does not say.
+func TestLogOfEntries(t *testing.T) {
+	s := load(t, "swarm.yaml", "target.nodes=3", "target.knobs.log=4KiB..8KiB")
+	drawn := map[int64]bool{}
+	for seed := uint64(1); seed <= 50; seed++ {
+		p := expand(t, s, seed)
+		drawn[p.Target.Knobs.Log] = true
+		if err := p.Validate(); err != nil || p.Target.Knobs.Log < 4<<10 || p.Target.Knobs.Log > 8<<10 {
+			t.Fatalf("seed %d: a log of %d bytes, error %v", seed, p.Target.Knobs.Log, err)
+		}
+	}
+	if len(drawn) < 3 {
+		t.Errorf("only %v", drawn)
+	}
+	if log := expand(t, load(t, "swarm.yaml"), 1).Target.Knobs.Log; log != 0 {
+		t.Errorf("without the key the log has %d bytes", log)
+	}
+}
+
 // TestSelectorsStayInThePlan: who a word stands for is not known before the
 // fault begins; which of the followers it is, is drawn.
 func TestSelectorsStayInThePlan(t *testing.T) {
@@ -280,6 +300,21 @@ func TestRotIsMetByRecovery(t *testing.T) {
 		p := expand(t, s, seed)
 		if rot, kill := p.Faults[0], p.Faults[1]; rot.Target != kill.Target || kill.Anchor.After.Fault != rot.Ref {
 			t.Errorf("seed %d: %s rots and %s is killed", seed, rot.Target, kill.Target)
+		}
+	}
+}
+
+// TestRotLeavesRoom: the other faults that end a broker find their times while
+// its disk is rotten; there would not be room for all of them beside it.
+func TestRotLeavesRoom(t *testing.T) {
+	source := "worlds: [sim]\n" + smallest + "faults: [{kind: bit-rot, target: broker, for: 13s, count: 1}, {kind: kill, target: broker, times: 16, for: 100ms}]\nproperties: [no-data-corruption]\n"
+	s, err := Parse("s.yaml", []byte(source), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := uint64(1); seed <= 20; seed++ {
+		if p := expand(t, s, seed); len(p.Faults) != 17 {
+			t.Errorf("seed %d: %d faults", seed, len(p.Faults))
 		}
 	}
 }
