@@ -72,14 +72,16 @@ func (t *Transport) receive(sock net.Conn) {
 		return
 	}
 	log.Info("peer connected", "peer", from)
-	defer t.supersede(from, sock)()
-	err = t.deliver(from, sock)
+	defer t.supersede(from, sock)() // before the welcome: the node may only then make another
+	if err = admit(sock); err == nil {
+		err = t.deliver(from, sock)
+	}
 	if t.ctx.Err() == nil {
 		log.Info("peer disconnected", "peer", from, "reason", err)
 	}
 }
 
-// greet reads the opening and welcomes the node that it names.
+// greet reads the opening and returns the node that it names.
 func (t *Transport) greet(sock net.Conn) (from uint64, err error) {
 	if err := sock.SetDeadline(time.Now().Add(helloWithin)); err != nil {
 		return 0, err
@@ -91,10 +93,15 @@ func (t *Transport) greet(sock net.Conn) (from uint64, err error) {
 	if h.to != t.cfg.Node {
 		return 0, fmt.Errorf("node %d looks for node %d here, and this is node %d: compare the addresses of the nodes", h.from, h.to, t.cfg.Node)
 	}
+	return h.from, nil
+}
+
+// admit answers an opening.
+func admit(sock net.Conn) error {
 	if _, err := sock.Write([]byte{welcome}); err != nil {
-		return 0, err
+		return err
 	}
-	return h.from, sock.SetDeadline(time.Time{})
+	return sock.SetDeadline(time.Time{})
 }
 
 // supersede closes the connection that a node had before this one: it knows

@@ -13,10 +13,6 @@ import (
 )
 
 const (
-	// openWithin bounds how long a connection may take to be made, and how
-	// long the answer to its opening.
-	openWithin = 500 * time.Millisecond
-
 	// The wait after a connection broke or could not be made doubles from
 	// minPause to maxPause. After one that lasted for longer it is short again.
 	minPause = 20 * time.Millisecond
@@ -126,7 +122,7 @@ func (l *link) run() {
 
 // open makes a connection that the peer has welcomed.
 func (l *link) open() (net.Conn, error) {
-	dialer := net.Dialer{Timeout: openWithin}
+	dialer := net.Dialer{Timeout: l.limits.open}
 	sock, err := dialer.DialContext(l.ctx, "tcp", l.address)
 	if err != nil {
 		return nil, err
@@ -141,7 +137,7 @@ func (l *link) open() (net.Conn, error) {
 
 func (l *link) introduce(sock net.Conn) error {
 	defer context.AfterFunc(l.ctx, func() { sock.Close() })()
-	if err := sock.SetDeadline(time.Now().Add(openWithin)); err != nil {
+	if err := sock.SetDeadline(time.Now().Add(l.limits.open)); err != nil {
 		return err
 	}
 	if _, err := sock.Write(hello{from: l.self, to: l.node}.bytes()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"time"
 )
 
 // Config is what a Transport needs. All fields must be set but those that say
@@ -18,15 +19,16 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// limits in bytes; tests have smaller ones.
+// limits of a transport; tests have others.
 type limits struct {
-	frame  int // longest frame
-	queue  int // frames for one peer that the network has not taken; no longer one fits
-	window int // frames of one connection that were delivered and not released
+	frame  int           // longest frame in bytes
+	queue  int           // bytes for one peer that the network has not taken; no longer frame fits
+	window int           // bytes of one connection that were delivered and not released
+	open   time.Duration // for a connection to be made, and for the answer to its opening
 }
 
 func defaultLimits() limits {
-	return limits{frame: MaxFrame, queue: MaxFrame + headerSize, window: 16 << 20}
+	return limits{frame: MaxFrame, queue: MaxFrame + headerSize, window: 16 << 20, open: 500 * time.Millisecond}
 }
 
 // Transport is one node's end of all its connections with other nodes.
