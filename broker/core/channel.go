@@ -2,21 +2,23 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"pestle/broker/nsq"
 	"pestle/broker/plant"
 )
 
-// channel is this node's part of a channel: who consumes it and what is being
-// delivered. It follows from the replicated state and the connections, and is
-// built anew after a restart.
+// channel is this node's part of a channel: who consumes it here and, while
+// the node leads its group, what is being delivered. That follows from the
+// replicated state and the connections, and is built anew with each tenure.
 type channel struct {
 	state     *channelState
 	part      *partition
 	group     uint32
+	leads     bool             // the node delivers; all that follows, but for the consumers, is meaningless else
 	cursor    uint64           // every message below it was delivered once, or waits in a heap, or is finished
-	recovered uint64           // messages below it were delivered before the node's last start, if they were eligible then
+	recovered uint64           // messages below it were delivered before this tenure, if they were eligible then
 	items     map[uint64]*item // by offset: in flight, or back from it, or deferred
 	ready     heap[*item]      // may be delivered
 	deferred  heap[*item]      // become ready at their eligible time
@@ -36,16 +38,6 @@ type channel struct {
 	timeouts int64
 }
 
-func newChannel(state *channelState, p *partition, group uint32) *channel {
-	ch := &channel{
-		state: state, part: p, group: group,
-		cursor: state.floor(), recovered: state.watermark,
-		items: map[uint64]*item{}, done: state.finished.count(),
-		pending: newLedgerPending(state.watermark),
-	}
-	return ch
-}
-
 func (ch *channel) ephemeral() bool { return isEphemeral(ch.state.name) }
 
 func isEphemeral(name string) bool { return strings.HasSuffix(name, nsq.EphemeralSuffix) }
@@ -60,9 +52,32 @@ func (c *Core) openChannels(now Time, p *partition) {
 }
 
 func (c *Core) openChannel(now Time, state *channelState, p *partition) {
-	ch := newChannel(state, p, c.meta.byName[p.topic].group)
+	ch := &channel{state: state, part: p, group: c.groupOf(p)}
 	c.channels[state.id] = ch
-	dropped := !c.ready && c.cfg.Plant.Is(plant.DeferralDroppedAtRestart)
+	if c.seat(ch.group).leads {
+		c.startDelivery(now, ch)
+	}
+}
+
+// groupOf is the group that a partition is in.
+func (c *Core) groupOf(p *partition) uint32 {
+	for i, g := range c.groups {
+		if g.partition(p.id) == p {
+			return uint32(i + 1)
+		}
+	}
+	panic(fmt.Sprintf("core: partition %d is in no group", p.id))
+}
+
+// startDelivery begins a tenure: what the state says is unfinished waits for
+// its delivery.
+func (c *Core) startDelivery(now Time, ch *channel) {
+	state, p := ch.state, ch.part
+	ch.leads = true
+	ch.cursor, ch.recovered = state.floor(), state.watermark
+	ch.items, ch.done = map[uint64]*item{}, state.finished.count()
+	ch.pending = newLedgerPending(state.watermark)
+	dropped := c.cfg.Plant.Is(plant.DeferralDroppedAtRestart)
 	for o := ch.cursor; o < p.next; o = state.finished.next(o + 1) {
 		if at, apart := state.due[o]; apart {
 			c.park(now, ch, o, at)
@@ -73,21 +88,45 @@ func (c *Core) openChannel(now Time, state *channelState, p *partition) {
 	c.wake(ch)
 }
 
-// dropChannels forgets the channels that the partition no longer has.
-func (c *Core) dropChannels(p *partition) {
-	for _, id := range sortedKeys(c.channels) {
-		ch := c.channels[id]
-		if ch.part != p || p.channel(id) != nil {
-			continue
-		}
-		if len(ch.consumers) > 0 {
-			panic(fmt.Sprintf("core: channel %q is closed under its %d consumers", ch.state.name, len(ch.consumers)))
-		}
-		c.deadlines.cancel(&ch.due)
-		c.deadlines.cancel(&ch.retry)
-		c.deadlines.cancel(&ch.pending.timer)
-		delete(c.channels, id)
+// stopDelivery ends a tenure. What is in flight is for the next leader to
+// deliver again, so its consumers' connections are closed: none of them takes
+// for finished what this node can no longer write down.
+func (c *Core) stopDelivery(ch *channel, fx *Effects) {
+	if ch == nil || !ch.leads {
+		return
 	}
+	ch.leads = false
+	for _, cn := range slices.Clone(ch.consumers) {
+		fx.point(PointConsumerSentAway)
+		c.hangUp(cn, fx)
+	}
+	c.cancelDelivery(ch)
+	ch.items, ch.ready, ch.deferred, ch.pending = nil, heap[*item]{}, heap[*item]{}, ledgerPending{}
+}
+
+func (c *Core) cancelDelivery(ch *channel) {
+	c.deadlines.cancel(&ch.due)
+	c.deadlines.cancel(&ch.retry)
+	c.deadlines.cancel(&ch.pending.timer)
+}
+
+// dropChannels forgets the channels that the partition no longer has.
+func (c *Core) dropChannels(p *partition, fx *Effects) {
+	for _, id := range sortedKeys(c.channels) {
+		if ch := c.channels[id]; ch.part == p && p.channel(id) == nil {
+			c.dropChannel(ch, fx)
+		}
+	}
+}
+
+// dropChannel forgets a channel, and sends away who still waits for it here.
+func (c *Core) dropChannel(ch *channel, fx *Effects) {
+	ch.leaving = true
+	for _, cn := range slices.Clone(ch.consumers) {
+		c.hangUp(cn, fx)
+	}
+	c.cancelDelivery(ch)
+	delete(c.channels, ch.state.id)
 }
 
 // park makes an item of a message that is not delivered in the order of the
@@ -118,7 +157,7 @@ func (ch *channel) deliveredBefore(offset uint64) uint16 {
 
 // enqueue puts an item where it waits for its delivery.
 func (c *Core) enqueue(now Time, it *item) {
-	if it.eligible <= c.logTime(now) {
+	if it.eligible <= c.clock(it.ch).at(now) {
 		it.state = itemReady
 		it.ch.ready.push(it)
 		c.wake(it.ch)
@@ -148,12 +187,15 @@ func (c *Core) setDue(ch *channel) {
 		c.deadlines.cancel(&ch.due)
 		return
 	}
-	c.deadlines.set(&ch.due, c.monoAt(ch.deferred.top().eligible), ch)
+	c.deadlines.set(&ch.due, c.clock(ch).monoAt(ch.deferred.top().eligible), ch)
 }
+
+// clock is the log time of a channel's group.
+func (c *Core) clock(ch *channel) groupClock { return c.seats[ch.group].clock }
 
 // expire is called when the first deferred message is due.
 func (ch *channel) expire(c *Core, now Time, fx *Effects) {
-	for ch.deferred.len() > 0 && ch.deferred.top().eligible <= c.logTime(now) {
+	for ch.deferred.len() > 0 && ch.deferred.top().eligible <= c.clock(ch).at(now) {
 		it := ch.deferred.pop()
 		if it.eligible == it.message().due {
 			fx.point(PointDeferralDue)
@@ -193,7 +235,7 @@ func (c *Core) deliverAll(now Time, fx *Effects) {
 		ch := c.awake[0]
 		c.awake = c.awake[1:]
 		ch.awake = false
-		for c.stopping == serving && !ch.leaving && !ch.retry.isSet() {
+		for c.stopping == serving && ch.leads && !ch.leaving && !ch.retry.isSet() {
 			cn := c.nextConsumer(ch)
 			if cn == nil {
 				break
@@ -267,6 +309,9 @@ func (c *Core) published(now Time, done applied, o outcome, fx *Effects) {
 	deferred := p.log.at(done.from).due
 	for _, state := range p.channels {
 		ch := c.channels[state.id]
+		if !ch.leads {
+			continue
+		}
 		for offset := done.from; deferred != 0 && offset < p.next; offset++ {
 			c.park(now, ch, offset, deferred)
 		}
@@ -274,6 +319,7 @@ func (c *Core) published(now Time, done applied, o outcome, fx *Effects) {
 	}
 	if op := c.claims[o.ticket]; op != nil {
 		delete(c.claims, o.ticket)
+		c.deadlines.cancel(&op.timer)
 		c.succeed(op, fx)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"pestle/broker/replica"
 )
 
 // entryVersion is the first byte of every entry.
@@ -94,6 +96,27 @@ func (d *decoder) fixed32() uint32 {
 	return x
 }
 
+func (d *decoder) fixed64() uint64 {
+	if len(d.in) < 8 {
+		d.fail(errShort)
+		return 0
+	}
+	x := binary.LittleEndian.Uint64(d.in)
+	d.in = d.in[8:]
+	return x
+}
+
+// conf reads who the members of a group are.
+func (d *decoder) conf() replica.Conf {
+	conf, rest, err := replica.CutConf(d.in)
+	if err != nil {
+		d.fail(err)
+		return replica.Conf{}
+	}
+	d.in = rest
+	return conf
+}
+
 // bytes reads a length and so many bytes; they share the input.
 func (d *decoder) bytes() []byte { return d.take(d.uint()) }
 
@@ -107,10 +130,13 @@ func (d *decoder) take(n uint64) []byte {
 	return b
 }
 
-func (d *decoder) word() string {
+func (d *decoder) word() string { return d.text(maxWord) }
+
+// text reads a string of at most so many bytes.
+func (d *decoder) text(most int) string {
 	b := d.bytes()
-	if len(b) > maxWord {
-		d.fail(fmt.Errorf("a name has %d bytes, which is more than %d", len(b), maxWord))
+	if len(b) > most {
+		d.fail(fmt.Errorf("a name has %d bytes, which is more than %d", len(b), most))
 		return ""
 	}
 	return string(b)

@@ -222,7 +222,7 @@ func (c *Core) leave(cn *conn, fx *Effects) {
 	}
 	cn.ch = nil
 	c.wake(ch)
-	if len(ch.consumers) == 0 && ch.ephemeral() {
+	if len(ch.consumers) == 0 && ch.ephemeral() && ch.leads {
 		c.deleteChannel(ch)
 	}
 }

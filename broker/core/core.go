@@ -25,7 +25,7 @@ type Config struct {
 	Durability Durability
 	FileSize   int64    // of a journal file in bytes; 16 MiB. An entry or checkpoint that is larger makes its file grow
 	CacheBytes int64    // bodies kept in memory; 64 MiB. Others are read back from the journal
-	DataGroups uint32   // groups that new partitions are spread over; 1
+	DataGroups uint32   // groups that partitions of a new cluster are spread over; 1
 	Plant      plant.ID // bug to be planted; none
 	Salt       uint64   // random, another in each life of a node: what a client must not guess, see package journal
 
@@ -39,6 +39,7 @@ type Config struct {
 const (
 	defaultFileSize   = 16 << 20
 	defaultCacheBytes = 64 << 20
+	defaultLogBytes   = 8 << 20
 )
 
 func (cfg Config) withDefaults() Config {
@@ -54,6 +55,18 @@ func (cfg Config) withDefaults() Config {
 	if cfg.DataGroups == 0 {
 		cfg.DataGroups = 1
 	}
+	if cfg.Node == 0 {
+		cfg.Node = 1
+	}
+	if len(cfg.Cluster) == 0 {
+		cfg.Cluster = []Member{{ID: cfg.Node}}
+	}
+	if cfg.Tick == 0 {
+		cfg.Tick = defaultTick
+	}
+	if cfg.LogBytes == 0 {
+		cfg.LogBytes = defaultLogBytes
+	}
 	return cfg
 }
 
@@ -61,14 +74,33 @@ func (cfg Config) withDefaults() Config {
 type Core struct {
 	cfg Config
 
-	// Replicated state, changed only by what the replicator commits.
+	now Time // of the step that is being taken
+
+	// Replicated state, changed only by what is committed.
 	meta   *metadata
 	groups []*dataGroup // group g is groups[g-1]
 
-	replicator replicator
-	voter      *soleVoter // what replicator is, for the disk's events
-	writer     *writer
-	cache      cache
+	// The logs it comes from.
+	seats  []*seat // by group
+	queue  []placing
+	held   []withheld
+	queued int64 // bytes of the entries in queue that have no place
+	handed int64 // bytes of entries that went to a group in this step and are not in queue yet
+	writer *writer
+	cache  cache
+
+	// The other nodes.
+	identity      identity
+	bornIn        uint64          // batch that says that the node is born; 0: none on its way
+	witnesses     map[uint64]bool // nodes that have remembered this one, before it is born
+	addresses     map[uint64]string
+	quarantine    string // why the node takes part in nothing; empty: it does
+	out           map[uint64][]byte
+	ticker        deadline
+	ticks         uint64
+	fetchers      map[fetcher]int // ticks since a node that is sent a snapshot was heard of
+	peerReads     map[uint64]fetchRead
+	fullForBodies bool // bodies of a snapshot wait for the next journal file
 
 	// This node's own; a restart begins without it.
 	conns    map[ConnID]*conn
@@ -84,10 +116,12 @@ type Core struct {
 	deadlines deadlines
 	lastToken uint64
 	stopping  stopPhase
+	patience  deadline // of a stop
+	hurry     bool     // it has passed
 	exited    bool
 	ready     bool
 
-	logBase   int64 // log time at monoBase
+	logBase   int64 // the node's log time at monoBase
 	monoBase  int64
 	startWall int64
 }
@@ -110,13 +144,10 @@ func (c *Core) Ready() bool { return c.ready }
 // again after each Step.
 func (c *Core) NextDeadline() (mono int64, ok bool) { return c.deadlines.next() }
 
-// logTime is the clock that publishes are stamped with and deferrals are due
-// by: it never goes back, and counts on over a restart by as much wall time
-// as has passed, if it has.
+// logTime is the node's own clock that journal batches are stamped with: it
+// never goes back, and counts on over a restart by as much wall time as has
+// passed, if it has. Each group has one of its own, see groupClock.
 func (c *Core) logTime(now Time) int64 { return c.logBase + now.Mono - c.monoBase }
-
-// monoAt is the monotonic time at a log time.
-func (c *Core) monoAt(log int64) int64 { return c.monoBase + log - c.logBase }
 
 func (c *Core) token() uint64 {
 	c.lastToken++
@@ -136,7 +167,7 @@ func (c *Core) partitionOf(t *topic) *partition { return c.group(t.group).partit
 // stored and forgot make the core the keeper of its groups.
 func (c *Core) stored(m *message, body []byte) {
 	c.writer.stored(m)
-	if c.ready {
+	if c.ready && body != nil {
 		c.cache.add(m, body, c.writer.durable)
 	}
 }

@@ -107,7 +107,7 @@ func TestDiskFull(t *testing.T) {
 	if h := r.request(Request{Kind: ReqStats}).Stats.Health; !strings.Contains(h, "no space left") {
 		t.Errorf("health is %q", h)
 	}
-	if reply := r.request(Request{Kind: ReqPublish, Topic: "t", Bodies: [][]byte{[]byte("x")}}); reply.Code != "EXITING" {
+	if reply := r.request(Request{Kind: ReqPublish, Topic: "t", Bodies: [][]byte{[]byte(strings.Repeat("x", 100))}}); reply.Code != "EXITING" {
 		t.Errorf("over HTTP: %+v", reply)
 	}
 	second := r.consumer("t", "ch", 0) // subscribing to what exists needs no room
@@ -237,7 +237,8 @@ func TestFullFileEndsWithAMark(t *testing.T) {
 func TestDamagedBodyIsNotDelivered(t *testing.T) {
 	r := newRig(t, Config{})
 	r.dial().publish("t", "a", "b", "c")
-	r.restart() // bodies are on disk only
+	r.restart()
+	r.forget()
 	r.badRead = func(_ uint64, _ int64, data []byte) bool {
 		if string(data) == "b" {
 			data[0] = 'B'
@@ -263,6 +264,7 @@ func TestFailedReadIsTriedAgain(t *testing.T) {
 	r := newRig(t, Config{})
 	r.dial().publish("t", "a", "b")
 	r.restart()
+	r.forget()
 	fails := 2
 	r.badRead = func(_ uint64, _ int64, data []byte) bool {
 		if string(data) != "a" {
@@ -288,6 +290,7 @@ func TestDisconnectDuringRead(t *testing.T) {
 	r := newRig(t, Config{})
 	r.dial().publish("t", "a", "b")
 	r.restart()
+	r.forget()
 	c := r.dial()
 	c.Subscribe("t", "ch")
 	c.Ready(2)
@@ -304,6 +307,7 @@ func TestReadyFallsDuringRead(t *testing.T) {
 	r := newRig(t, Config{})
 	r.dial().publish("t", "a", "b", "c")
 	r.restart()
+	r.forget()
 	c := r.dial()
 	c.Subscribe("t", "ch")
 	c.Ready(3)
@@ -319,6 +323,7 @@ func TestCloseDuringRead(t *testing.T) {
 	r := newRig(t, Config{})
 	r.dial().publish("t", "a", "b")
 	r.restart()
+	r.forget()
 	c := r.dial()
 	c.Subscribe("t", "ch")
 	c.Ready(2)
@@ -334,7 +339,7 @@ func TestCloseDuringRead(t *testing.T) {
 // Every byte of what was acknowledged may rot, and a node must not start from
 // it as if nothing had been.
 func TestRotIsARefusalToStart(t *testing.T) {
-	r := newRig(t, Config{FileSize: 2 << 10})
+	r := newRig(t, Config{FileSize: 4 << 10})
 	c := r.consumer("t", "ch", 1)
 	r.dial().publish("t", "a", "b")
 	finishAll(c)
@@ -399,6 +404,7 @@ func TestTornTailAtEveryByte(t *testing.T) {
 			t.Fatalf("%d of %d bytes: got %s", keep, size, got)
 		}
 		r.restart()
+		r.forget()
 	}
 	if size < 100 {
 		t.Fatalf("the batch had %d bytes", size)

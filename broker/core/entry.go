@@ -7,37 +7,59 @@ import (
 	"pestle/broker/journal"
 )
 
-// Kinds of entries, the journal's record kinds. Every entry is one version
-// byte and then the fields of its struct in order: numbers as uvarints, names
+// Kinds of entries, which are the journal's record kinds too; the first two are
+// those of package replica. What an entry holds is one version byte and then the fields of its struct in order: numbers as uvarints, names
 // and bodies with their length before them.
 const (
-	kindTopicCreate   = 1 // group 0
-	kindChannelCreate = 2 // group 0
-	kindChannelDelete = 3 // group 0
-	kindPartitionOpen = 4
-	kindChannelOpen   = 5
-	kindChannelClose  = 6
-	kindPublish       = 7
-	kindLedger        = 8
-	kindCheckpoint    = 9 // a group's whole state; no change, and so without an index of its own
+	kindTopicCreate   = 2 // group 0
+	kindChannelCreate = 3 // group 0
+	kindChannelDelete = 4 // group 0
+	kindPartitionOpen = 5
+	kindChannelOpen   = 6
+	kindChannelClose  = 7
+	kindPublish       = 8
+	kindLedger        = 9
+	kindMembers       = 10 // group 0
 )
 
 // topicCreate makes a topic of one partition. It does nothing when there is
 // one of the name.
-type topicCreate struct {
-	name   string
-	groups uint32 // data groups to choose from
-}
+type topicCreate struct{ name string }
 
-func (e topicCreate) encode() []byte {
-	return appendUint(appendWord([]byte{entryVersion}, e.name), uint64(e.groups))
-}
+func (e topicCreate) encode() []byte { return appendWord([]byte{entryVersion}, e.name) }
 
 func decodeTopicCreate(in []byte) (topicCreate, error) {
 	d := newDecoder(in)
-	e := topicCreate{name: d.word(), groups: d.uint32()}
-	if d.err == nil && e.groups == 0 {
-		d.fail(fmt.Errorf("it has no data groups"))
+	e := topicCreate{name: d.word()}
+	return e, d.end()
+}
+
+// membersChange changes who is in the cluster, or who may lead. It does nothing
+// when that is so already.
+type membersChange struct {
+	verb    uint8
+	node    uint64
+	newNode uint64 // memberReplace: who comes instead; 0: nobody
+	address string // of newNode
+}
+
+// The verbs of a membersChange.
+const (
+	memberReplace = 1
+	memberDrain   = 2
+	memberServe   = 3 // the opposite
+)
+
+func (e membersChange) encode() []byte {
+	dst := appendUint(appendUint([]byte{entryVersion, e.verb}, e.node), e.newNode)
+	return appendWord(dst, e.address)
+}
+
+func decodeMembersChange(in []byte) (membersChange, error) {
+	d := newDecoder(in)
+	e := membersChange{verb: d.byte(), node: d.uint(), newNode: d.uint(), address: d.text(maxAddress)}
+	if d.err == nil && (e.verb < memberReplace || e.verb > memberServe || e.node == 0) {
+		d.fail(fmt.Errorf("it does %d to node %d, which there is not", e.verb, e.node))
 	}
 	return e, d.end()
 }
@@ -123,13 +145,25 @@ func decodeChannelClose(in []byte) (channelClose, error) {
 	return e, d.end()
 }
 
-// publish stores messages, all of one PUB, MPUB or DPUB. Each has its length,
-// the CRC-32C of its body (4 bytes) and its body.
+// publish stores messages, all of one PUB, MPUB or DPUB. The log time stands
+// first, in 8 bytes, for the leader to write. Each message has its length, the
+// CRC-32C of its body (4 bytes) and its body.
 type publish struct {
 	partition uint32
-	log       int64 // log time at which it was proposed, ns: the messages' timestamp
-	due       int64 // log time before which they are not delivered; 0: at once
+	log       int64 // log time at which the leader took it, ns: the messages' timestamp
+	delay     int64 // that long after it they are delivered, ns; 0: at once
 	messages  []published
+}
+
+// publishBody is where a publish goes on behind its log time.
+const publishBody = 1 + 8
+
+// due is the log time before which the messages are not delivered; 0: at once.
+func (e publish) due() int64 {
+	if e.delay == 0 {
+		return 0
+	}
+	return e.log + e.delay
 }
 
 // published is one message of a publish entry.
@@ -145,8 +179,8 @@ func (e publish) encode() []byte {
 		size += binary.MaxVarintLen32 + 4 + len(m.body)
 	}
 	dst := append(make([]byte, 0, size), entryVersion)
-	dst = appendUint(dst, uint64(e.partition))
-	dst = appendInt(appendInt(dst, e.log), e.due)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(e.log))
+	dst = appendInt(appendUint(dst, uint64(e.partition)), e.delay)
 	dst = appendUint(dst, uint64(len(e.messages)))
 	for _, m := range e.messages {
 		dst = appendUint(dst, uint64(len(m.body)))
@@ -159,7 +193,10 @@ func (e publish) encode() []byte {
 // decodePublish leaves the bodies where they are in the entry.
 func decodePublish(in []byte) (publish, error) {
 	d := newDecoder(in)
-	e := publish{partition: d.uint32(), log: d.int(), due: d.int()}
+	e := publish{log: int64(d.fixed64()), partition: d.uint32(), delay: d.int()}
+	if d.err == nil && (e.log < 0 || e.log+e.delay < e.log) {
+		d.fail(fmt.Errorf("its log time is %d and its delay %d", e.log, e.delay))
+	}
 	n := d.count(5)
 	e.messages = make([]published, 0, n)
 	for range n {

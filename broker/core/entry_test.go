@@ -19,14 +19,14 @@ func TestBytesOfEntries(t *testing.T) {
 		entry interface{ encode() []byte }
 		want  string
 	}{
-		{"topic-create", topicCreate{"orders", 4}, "01 06 6f7264657273 04"},
+		{"topic-create", topicCreate{"orders"}, "01 06 6f7264657273"},
 		{"channel-create", channelCreate{"t", "ch"}, "01 01 74 02 6368"},
 		{"channel-delete", channelDelete{"t", 300}, "01 01 74 ac02"},
 		{"partition-open", partitionOpen{7, "t"}, "01 07 01 74"},
 		{"channel-open", channelOpen{7, 2, "ch"}, "01 07 02 02 6368"},
 		{"channel-close", channelClose{7, 2}, "01 07 02"},
-		{"publish", publish{partition: 7, log: 5, due: 300, messages: []published{{body: []byte("a")}, {body: []byte("bc")}}},
-			"01 07 05 ac02 02 01 3043d0c1 61 02 ac022e24 6263"},
+		{"publish", publish{partition: 7, log: 5, delay: 300, messages: []published{{body: []byte("a")}, {body: []byte("bc")}}},
+			"01 0500000000000000 07 ac02 02 01 3043d0c1 61 02 ac022e24 6263"},
 		{"ledger", ledger{
 			partition: 7, channel: 2, asOf: 9, watermark: 300,
 			finished: []span{{10, 12}, {15, 16}},
@@ -53,17 +53,19 @@ func TestEntriesThatAreNoEntries(t *testing.T) {
 		{"bytes left over", kindPartitionOpen, []byte{1, 7, 1, 't', 0}, "1 bytes follow its end"},
 		{"a name too long", kindPartitionOpen, append([]byte{1, 7, 65}, make([]byte, 65)...), "a name has 65 bytes"},
 		{"a name cut short", kindPartitionOpen, []byte{1, 7, 9, 't'}, "it ends too early"},
-		{"no messages", kindPublish, []byte{1, 7, 0, 0, 0}, "it has no messages"},
-		{"more messages than bytes", kindPublish, []byte{1, 7, 0, 0, 200, 1}, "it ends too early"},
-		{"a body longer than the entry", kindPublish, []byte{1, 7, 0, 0, 1, 9, 0, 0, 0, 0, 'x'}, "it ends too early"},
+		{"no messages", kindPublish, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0}, "it has no messages"},
+		{"more messages than bytes", kindPublish, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 200, 1}, "it ends too early"},
+		{"a body longer than the entry", kindPublish, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 1, 9, 0, 0, 0, 0, 'x'}, "it ends too early"},
 		{"an endless number", kindPublish, append([]byte{1}, bytes.Repeat([]byte{0xff}, 11)...), "it ends too early"},
 		{"an empty span", kindLedger, ledgerOf(1, 3, 0, 0, 0), "its spans of offsets are out of order or range"},
 		{"spans that touch", kindLedger, ledgerOf(2, 3, 1, 0, 1, 0, 0), "its spans of offsets are out of order or range"},
 		{"attempts of 1", kindLedger, ledgerOf(0, 1, 3, 1, 0), "a number of attempts is 1"},
-		{"no data groups", kindTopicCreate, []byte{1, 1, 't', 0}, "it has no data groups"},
+		{"a log time before the epoch", kindPublish, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0x80, 7, 0, 1, 0, 0, 0, 0, 0}, "its log time is"},
+		{"no data groups", kindTopicCreate, []byte{1, 1, 't'}, "there are no data groups"},
+		{"members of no verb", kindMembers, []byte{1, 9, 1, 0, 0}, "which there is not"},
 	} {
 		_, err := (&dataGroup{}).apply(test.kind, test.in, journal.Position{})
-		if test.kind == kindTopicCreate {
+		if test.kind == kindTopicCreate || test.kind == kindMembers {
 			_, err = newMetadata().apply(test.kind, test.in)
 		}
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -88,6 +90,7 @@ func TestEntriesThatCannotBeTrue(t *testing.T) {
 		apply(kindPublish, three),
 		apply(kindLedger, ledger{partition: 1, channel: 1, asOf: 5, watermark: 5, finished: []span{{4, 5}}}),
 		apply(kindLedger, ledger{partition: 1, channel: 9}), // closed meanwhile
+		apply(kindChannelClose, channelClose{2, 1}),         // of a partition that was never opened
 	} {
 		if err != nil {
 			t.Fatalf("entry %d: %v", i, err)
@@ -112,8 +115,7 @@ func TestEntriesThatCannotBeTrue(t *testing.T) {
 		"publish to no partition":  apply(kindPublish, publish{partition: 2, messages: three.messages}),
 		"ledger of no partition":   apply(kindLedger, ledger{partition: 2}),
 		"channel on no partition":  apply(kindChannelOpen, channelOpen{partition: 2}),
-		"closing on no partition":  apply(kindChannelClose, channelClose{2, 1}),
-		"metadata in a data group": apply(kindTopicCreate, topicCreate{"t", 1}),
+		"metadata in a data group": apply(kindTopicCreate, topicCreate{"t"}),
 	} {
 		if err == nil {
 			t.Errorf("%s: accepted", name)
@@ -129,13 +131,14 @@ func (noKeeper) forgot(*message)         {}
 // Entries are idempotent where a crash may have them proposed again.
 func TestMakingTwice(t *testing.T) {
 	m := newMetadata()
+	m.groups = 1
 	g := &dataGroup{keep: noKeeper{}}
 	for range 2 {
 		for _, e := range []struct {
 			kind  uint8
 			entry interface{ encode() []byte }
 		}{
-			{kindTopicCreate, topicCreate{"t", 1}},
+			{kindTopicCreate, topicCreate{"t"}},
 			{kindChannelCreate, channelCreate{"t", "one"}},
 			{kindChannelCreate, channelCreate{"t", "two"}},
 			{kindPartitionOpen, partitionOpen{1, "t"}},
@@ -233,18 +236,19 @@ func TestReplayMakesTheSameState(t *testing.T) {
 
 func FuzzEntries(f *testing.F) {
 	for _, e := range []interface{ encode() []byte }{
-		topicCreate{"t", 1}, channelCreate{"t", "c"}, channelDelete{"t", 1}, partitionOpen{1, "t"},
+		topicCreate{"t"}, channelCreate{"t", "c"}, channelDelete{"t", 1}, partitionOpen{1, "t"},
 		channelOpen{1, 1, "c"}, channelClose{1, 1},
-		publish{partition: 1, log: 1, due: 2, messages: []published{{body: []byte("abc")}}},
+		publish{partition: 1, log: 1, delay: 2, messages: []published{{body: []byte("abc")}}},
 		ledger{partition: 1, channel: 1, asOf: 1, watermark: 3, finished: []span{{0, 1}}, attempts: []deliveries{{1, 2}}, due: []dueTime{{1, 9}}},
 	} {
-		for kind := uint8(0); kind <= kindCheckpoint; kind++ {
+		for kind := uint8(0); kind <= kindMembers; kind++ {
 			f.Add(kind, e.encode())
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, in []byte) {
 		m := newMetadata()
-		m.createTopic(topicCreate{"t", 1})
+		m.groups = 1
+		m.createTopic(topicCreate{"t"})
 		_, _ = m.apply(kind, in)
 		g := &dataGroup{keep: noKeeper{}}
 		g.openPartition(partitionOpen{1, "t"})

@@ -149,6 +149,9 @@ func (it *item) id() nsq.MessageID {
 func (c *Core) bodyRead(now Time, ev Event, fx *Effects) {
 	it := c.reads[ev.Token]
 	if it == nil {
+		if _, asked := c.peerReads[ev.Token]; asked {
+			c.peerBodyRead(ev, fx)
+		}
 		return // the delivery was given up meanwhile
 	}
 	delete(c.reads, ev.Token)
@@ -243,7 +246,7 @@ func (it *item) expire(c *Core, now Time, fx *Effects) {
 	fx.point(PointLeaseExpired)
 	c.endFlight(it)
 	it.ch.timeouts++
-	it.eligible = c.logTime(now)
+	it.eligible = c.clock(it.ch).at(now)
 	c.makeReady(it)
 }
 
@@ -288,7 +291,7 @@ func (c *Core) requeue(now Time, cn *conn, id nsq.MessageID, delayMS int64) bool
 	}
 	c.endFlight(it)
 	it.holder = nil
-	it.eligible = c.logTime(now) + delayMS*millisecond
+	it.eligible = c.clock(it.ch).at(now) + delayMS*millisecond
 	it.ch.requeues++
 	cn.requeued++
 	c.enqueue(now, it)

@@ -1,7 +1,5 @@
 package core
 
-import "fmt"
-
 const (
 	ledgerDelay = 20 * millisecond // a change is proposed that long after it …
 	ledgerMost  = 32               // … or when so many are gathered
@@ -11,7 +9,7 @@ const (
 // proposed.
 type ledgerPending struct {
 	changes   int
-	proposed  bool // the last entry is not committed yet: one at a time, what comes meanwhile gathers
+	proposed  uint64 // ticket of the last entry, which is not committed yet: one at a time, what comes meanwhile gathers; 0: it is
 	watermark uint64
 	finished  offsets
 	attempts  map[uint64]uint16
@@ -72,12 +70,12 @@ func (t ledgerTimer) expire(c *Core, now Time, _ *Effects) { c.proposeLedger(now
 // its way; then its commit does.
 func (c *Core) proposeLedger(now Time, ch *channel) {
 	l := &ch.pending
-	if l.changes == 0 || l.proposed || ch.leaving || c.stopping > draining {
+	if !ch.leads || l.changes == 0 || l.proposed != 0 || ch.leaving || c.stopping > draining {
 		return
 	}
 	e := ledger{
 		partition: ch.part.id, channel: ch.state.id,
-		asOf: c.logTime(now), watermark: l.watermark, finished: l.finished.spans,
+		asOf: c.clock(ch).at(now), watermark: l.watermark, finished: l.finished.spans,
 	}
 	for _, o := range sortedKeys(l.attempts) {
 		e.attempts = append(e.attempts, deliveries{o, l.attempts[o]})
@@ -85,23 +83,26 @@ func (c *Core) proposeLedger(now Time, ch *channel) {
 	for _, o := range sortedKeys(l.due) {
 		e.due = append(e.due, dueTime{o, l.due[o]})
 	}
-	l.changes, l.finished, l.proposed = 0, offsets{}, true
+	l.changes, l.finished = 0, offsets{}
 	clear(l.attempts)
 	clear(l.due)
 	c.deadlines.cancel(&l.timer)
-	c.replicator.Propose(proposal{group: ch.group, kind: kindLedger, payload: e.encode(), ticket: uint64(ch.state.id), essential: true})
+	l.proposed = c.propose(proposal{
+		group: ch.group, kind: kindLedger, payload: e.encode(), essential: true, tenure: c.seats[ch.group].open,
+	})
 }
 
 // ledgerCommitted lets the next entry of the channel go.
 func (c *Core) ledgerCommitted(now Time, o outcome) {
-	ch := c.channels[uint32(o.ticket)]
-	if ch == nil {
-		return // closed meanwhile
+	e, err := decodeLedger(o.payload)
+	if err != nil {
+		panic("core: " + err.Error()) // it was applied a moment ago
 	}
-	if !ch.pending.proposed {
-		panic(fmt.Sprintf("core: a ledger entry of channel %q is committed that was not proposed", ch.state.name))
+	ch := c.channels[e.channel]
+	if ch == nil || !ch.leads || o.ticket == 0 || o.ticket != ch.pending.proposed {
+		return // closed meanwhile, or another leader's
 	}
-	ch.pending.proposed = false
+	ch.pending.proposed = 0
 	if ch.pending.changes >= ledgerMost || ch.pending.changes > 0 && !ch.pending.timer.isSet() {
 		c.proposeLedger(now, ch)
 	}

@@ -112,6 +112,17 @@ func (l *messageLog) first(none uint64) uint64 {
 	return none
 }
 
+// each calls do for every message that is stored, in the order of the offsets.
+func (l *messageLog) each(do func(*message)) {
+	for _, c := range l.chunks {
+		for j := 0; c != nil && j < chunkSize; j++ {
+			if c.slot[j].stored {
+				do(&c.slot[j])
+			}
+		}
+	}
+}
+
 // count returns how many messages are stored.
 func (l *messageLog) count() int {
 	n := 0

@@ -1,14 +1,63 @@
 package core
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // metadata is the replicated state of group 0: which topics and channels
 // there are, and in which order they came to be.
 type metadata struct {
+	groups     uint32 // data groups of the cluster; 0: this node does not know yet
+	members    []member
 	partitions uint32 // given out so far; ids count from 1
 	channels   uint32 // given out so far; ids count from 1
 	topics     []*topic
 	byName     map[string]*topic
+}
+
+// member is a node of the cluster, now or once.
+type member struct {
+	id       uint64
+	address  string
+	retired  bool // it was replaced or removed, for ever
+	draining bool // it is not to lead
+}
+
+// member returns a node; nil: it was never in the cluster.
+func (m *metadata) member(id uint64) *member {
+	for i := range m.members {
+		if m.members[i].id == id {
+			return &m.members[i]
+		}
+	}
+	return nil
+}
+
+// addMember adds a node; the list stays ascending.
+func (m *metadata) addMember(id uint64, address string) {
+	i, _ := slices.BinarySearchFunc(m.members, id, func(x member, id uint64) int { return cmp.Compare(x.id, id) })
+	m.members = slices.Insert(m.members, i, member{id: id, address: address})
+}
+
+func (m *metadata) changeMembers(e membersChange) {
+	old := m.member(e.node)
+	if old == nil {
+		return
+	}
+	switch e.verb {
+	case memberDrain, memberServe:
+		old.draining = e.verb == memberDrain
+	case memberReplace:
+		if e.newNode != 0 && m.member(e.newNode) != nil {
+			return
+		}
+		old.retired = true
+		if e.newNode != 0 {
+			m.addMember(e.newNode, e.address)
+		}
+	}
 }
 
 // topic is one entry of the metadata.
@@ -47,6 +96,9 @@ func (m *metadata) apply(kind uint8, payload []byte) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("topic-create entry: %w", err)
 		}
+		if m.groups == 0 {
+			return "", fmt.Errorf("topic-create entry: there are no data groups")
+		}
 		m.createTopic(e)
 		return e.name, nil
 	case kindChannelCreate:
@@ -55,6 +107,13 @@ func (m *metadata) apply(kind uint8, payload []byte) (string, error) {
 			return "", fmt.Errorf("channel-create entry: %w", err)
 		}
 		return e.topic, m.createChannel(e)
+	case kindMembers:
+		e, err := decodeMembersChange(payload)
+		if err != nil {
+			return "", fmt.Errorf("members entry: %w", err)
+		}
+		m.changeMembers(e)
+		return "", nil
 	case kindChannelDelete:
 		e, err := decodeChannelDelete(payload)
 		if err != nil {
@@ -70,7 +129,7 @@ func (m *metadata) createTopic(e topicCreate) {
 		return
 	}
 	m.partitions++
-	m.add(&topic{name: e.name, partition: m.partitions, group: 1 + m.partitions%e.groups})
+	m.add(&topic{name: e.name, partition: m.partitions, group: 1 + m.partitions%m.groups})
 }
 
 func (m *metadata) add(t *topic) {
@@ -108,6 +167,17 @@ func (m *metadata) deleteChannel(e channelDelete) error {
 // checkpoint is the whole state as an entry.
 func (m *metadata) checkpoint() []byte {
 	dst := appendUint(appendUint([]byte{entryVersion}, uint64(m.partitions)), uint64(m.channels))
+	dst = appendUint(appendUint(dst, uint64(m.groups)), uint64(len(m.members)))
+	for _, x := range m.members {
+		flags := byte(0)
+		if x.retired {
+			flags |= 1
+		}
+		if x.draining {
+			flags |= 2
+		}
+		dst = append(appendWord(appendUint(dst, x.id), x.address), flags)
+	}
 	dst = appendUint(dst, uint64(len(m.topics)))
 	for _, t := range m.topics {
 		dst = appendUint(appendUint(appendWord(dst, t.name), uint64(t.partition)), uint64(t.group))
@@ -123,6 +193,15 @@ func loadMetadata(in []byte) (*metadata, error) {
 	m := newMetadata()
 	d := newDecoder(in)
 	m.partitions, m.channels = d.uint32(), d.uint32()
+	if m.groups = d.uint32(); m.groups > maxGroups {
+		d.fail(fmt.Errorf("it has %d data groups, which is more than %d", m.groups, maxGroups))
+	}
+	for range d.count(3) {
+		x := member{id: d.uint(), address: d.text(maxAddress)}
+		flags := d.byte()
+		x.retired, x.draining = flags&1 != 0, flags&2 != 0
+		m.members = append(m.members, x)
+	}
 	for range d.count(4) {
 		t := &topic{name: d.word(), partition: d.uint32(), group: d.uint32()}
 		for range d.count(2) {

@@ -15,6 +15,7 @@ const (
 	opSubscribe
 	opCreateTopic
 	opCreateChannel
+	opMembers
 )
 
 // operation is something a client asked for that takes entries of the log. It
@@ -25,6 +26,9 @@ type operation struct {
 	channel string
 	bodies  [][]byte
 	deferMS int64 // ms
+	timer   deadline
+	group   uint32 // that the last proposal went to …
+	ticket  uint64 // … and its ticket; 0: none
 
 	conn ConnID // who asked …
 	slot nsq.Slot
@@ -69,10 +73,33 @@ func (c *Core) begin(now Time, op *operation, fx *Effects) {
 		c.fail(op, stopText, fx)
 		return
 	}
+	c.deadlines.set(&op.timer, now.Mono+operationPatience, operationTimer{op})
 	if !c.advance(now, op, fx) {
 		w := c.work(op.topic)
 		w.waiting = append(w.waiting, op)
 	}
+}
+
+// operationPatience is how long a client waits at most.
+const operationPatience = 5000 * millisecond
+
+// operationTimer is due when a client has waited long enough.
+type operationTimer struct{ op *operation }
+
+func (t operationTimer) expire(c *Core, _ Time, fx *Effects) {
+	op := t.op
+	if w := c.works[op.topic]; w != nil {
+		w.waiting = slices.DeleteFunc(w.waiting, func(x *operation) bool { return x == op })
+	}
+	if op.ticket == 0 || c.withdraw(op.group, op.ticket) {
+		fx.point(PointRefusedReadOnly)
+		delete(c.claims, op.ticket)
+		c.fail(op, "READ_ONLY_DEGRADED no leader was found in time: nothing was written, try again", fx)
+		return
+	}
+	fx.point(PointQuorumLost)
+	delete(c.claims, op.ticket)
+	c.fail(op, "QUORUM_LOST no majority of the nodes had it on disk in time: it may have been written, or be written yet", fx)
 }
 
 func (c *Core) work(topic string) *topicWork {
@@ -155,19 +182,25 @@ func (c *Core) advance(now Time, op *operation, fx *Effects) (over bool) {
 	return true
 }
 
-// propose proposes an entry for an operation; false means that it is refused,
-// and the operation over.
-func (c *Core) propose(op *operation, p proposal, fx *Effects) bool {
-	if why, ok := c.replicator.Admits(len(p.payload)); !ok {
-		c.refuse(op, why, fx)
+// proposeFor proposes an entry for an operation; false means that it is
+// refused, and the operation over.
+func (c *Core) proposeFor(op *operation, p proposal, fx *Effects) bool {
+	if why, refused := c.refusal(p.group); refused {
+		fx.point(PointRefusedReadOnly)
+		c.fail(op, why, fx)
 		return false
 	}
-	c.replicator.Propose(p)
+	if c.admits(p.group, len(p.payload), p.essential) == full {
+		c.refuse(op, c.fullText(), fx)
+		return false
+	}
+	op.group, op.ticket = p.group, c.propose(p)
 	return true
 }
 
 func (c *Core) createTopic(op *operation, fx *Effects) (over bool) {
 	if op.kind == opCreateChannel {
+		c.deadlines.cancel(&op.timer)
 		c.reply(op.request, "TOPIC_NOT_FOUND", "there is no topic "+op.topic, fx)
 		return true
 	}
@@ -176,8 +209,8 @@ func (c *Core) createTopic(op *operation, fx *Effects) (over bool) {
 		return true
 	}
 	if w := c.work(op.topic); !w.creating {
-		e := topicCreate{op.topic, c.cfg.DataGroups}
-		w.creating = c.propose(op, proposal{kind: kindTopicCreate, payload: e.encode()}, fx)
+		e := topicCreate{op.topic}
+		w.creating = c.proposeFor(op, proposal{kind: kindTopicCreate, payload: e.encode()}, fx)
 		return !w.creating
 	}
 	return false
@@ -185,7 +218,7 @@ func (c *Core) createTopic(op *operation, fx *Effects) (over bool) {
 
 func (c *Core) openPartition(op *operation, t *topic, fx *Effects) (over bool) {
 	if w := c.work(t.name); !w.opening {
-		w.opening = c.propose(op, partitionOpenProposal(t), fx)
+		w.opening = c.proposeFor(op, partitionOpenProposal(t), fx)
 		return !w.opening
 	}
 	return false
@@ -197,7 +230,7 @@ func (c *Core) createChannel(op *operation, t *topic, fx *Effects) (over bool) {
 		return false
 	}
 	e := channelCreate{t.name, op.channel}
-	if !c.propose(op, proposal{kind: kindChannelCreate, payload: e.encode()}, fx) {
+	if !c.proposeFor(op, proposal{kind: kindChannelCreate, payload: e.encode()}, fx) {
 		return true
 	}
 	w.channels = append(w.channels, op.channel)
@@ -217,7 +250,7 @@ func (c *Core) openOnPartition(op *operation, t *topic, p *partition, info chann
 		if p.channel(other.id) != nil || slices.Contains(w.opened, other.id) || other.id != info.id && isEphemeral(other.name) {
 			continue
 		}
-		if !c.propose(op, channelOpenProposal(t, other), fx) {
+		if !c.proposeFor(op, channelOpenProposal(t, other), fx) {
 			return true
 		}
 		w.opened = append(w.opened, other.id)
@@ -234,26 +267,27 @@ func channelOpenProposal(t *topic, info channelInfo) proposal {
 	return proposal{group: t.group, kind: kindChannelOpen, payload: e.encode()}
 }
 
-// reopen proposes the opens that a crash left out between the metadata and
-// the partitions, and takes away ephemeral channels, whose clients are gone.
+// reopen proposes the opens that the end of another node left out between the
+// metadata and the partitions, and takes away ephemeral channels that have no
+// clients here.
 func (c *Core) reopen() {
 	for _, t := range c.meta.topics {
 		p := c.partitionOf(t)
 		if p == nil {
 			c.work(t.name).opening = true
-			c.replicator.Propose(partitionOpenProposal(t))
+			c.propose(partitionOpenProposal(t))
 		}
 		if p != nil {
 			c.closeStray(t, p)
 		}
 		for _, info := range t.channels {
 			switch {
-			case isEphemeral(info.name):
+			case isEphemeral(info.name) && (c.channels[info.id] == nil || len(c.channels[info.id].consumers) == 0):
 				c.proposeDelete(t.name, info.id)
 			case p == nil || p.channel(info.id) == nil:
 				w := c.work(t.name)
 				w.opened = append(w.opened, info.id)
-				c.replicator.Propose(channelOpenProposal(t, info))
+				c.propose(channelOpenProposal(t, info))
 			}
 		}
 	}
@@ -271,9 +305,10 @@ func (c *Core) closeStray(t *topic, p *partition) {
 
 // attach makes a connection a consumer of a channel.
 func (c *Core) attach(op *operation, ch *channel) {
+	c.deadlines.cancel(&op.timer)
 	cn := c.conns[op.conn]
 	if cn == nil || cn.dead {
-		if ch.ephemeral() && len(ch.consumers) == 0 {
+		if ch.leads && ch.ephemeral() && len(ch.consumers) == 0 {
 			c.deleteChannel(ch)
 		}
 		return
@@ -300,7 +335,7 @@ func (c *Core) proposeDelete(topic string, id uint32) {
 		ch.leaving = true
 	}
 	e := channelDelete{topic, id}
-	c.replicator.Propose(proposal{kind: kindChannelDelete, payload: e.encode(), essential: true})
+	c.propose(proposal{kind: kindChannelDelete, payload: e.encode(), essential: true})
 }
 
 // channelDeleted goes on with it once the metadata are without the channel.
@@ -309,41 +344,40 @@ func (c *Core) channelDeleted(payload []byte) {
 	if err != nil {
 		panic("core: " + err.Error()) // it was applied a moment ago
 	}
-	c.proposeClose(c.meta.byName[e.topic], e.channel)
+	if t := c.meta.byName[e.topic]; t != nil {
+		c.proposeClose(t, e.channel)
+	}
 }
 
 func (c *Core) proposeClose(t *topic, id uint32) {
 	e := channelClose{t.partition, id}
-	c.replicator.Propose(proposal{group: t.group, kind: kindChannelClose, payload: e.encode(), essential: true})
+	c.propose(proposal{group: t.group, kind: kindChannelClose, payload: e.encode(), essential: true})
 }
 
 func (c *Core) proposePublish(now Time, op *operation, t *topic, p *partition, fx *Effects) {
-	e := publish{partition: p.id, log: c.logTime(now)}
-	if op.deferMS > 0 {
-		e.due = e.log + op.deferMS*millisecond
-	}
+	e := publish{partition: p.id, delay: op.deferMS * millisecond}
 	for _, body := range op.bodies {
 		e.messages = append(e.messages, published{body: body, sum: journal.Sum(body)})
 	}
-	ticket := c.token()
-	if c.propose(op, proposal{group: t.group, kind: kindPublish, payload: e.encode(), ticket: ticket}, fx) {
+	if c.proposeFor(op, proposal{group: t.group, kind: kindPublish, payload: e.encode()}, fx) {
 		op.bodies = nil // the entry has them
-		c.claims[ticket] = op
+		c.claims[op.ticket] = op
 	}
 }
 
 // proposalRefused tells who waits for an entry that it will not come.
-func (c *Core) proposalRefused(o outcome, fx *Effects) {
-	if o.kind == kindPublish {
-		op := c.claims[o.ticket]
-		delete(c.claims, o.ticket)
-		c.refuse(op, o.refused, fx)
+func (c *Core) proposalRefused(kind uint8, ticket uint64, why string, fx *Effects) {
+	if kind == kindPublish {
+		if op := c.claims[ticket]; op != nil {
+			delete(c.claims, ticket)
+			c.refuse(op, why, fx)
+		}
 		return
 	}
 	// An entry that makes something: whoever waits for that topic asks again.
 	for _, name := range sortedKeys(c.works) {
 		for _, op := range c.takeWaiting(name) {
-			c.refuse(op, o.refused, fx)
+			c.refuse(op, why, fx)
 		}
 	}
 }
@@ -369,6 +403,7 @@ func (c *Core) succeed(op *operation, fx *Effects) {
 	if op.kind == opPublish {
 		fx.point(PointAck)
 	}
+	c.deadlines.cancel(&op.timer)
 	if op.http {
 		c.reply(op.request, "", "", fx)
 		return
@@ -382,6 +417,7 @@ func (c *Core) succeed(op *operation, fx *Effects) {
 // fail answers an operation that is refused: nothing of it was done or will
 // be, but for the topic it may have made.
 func (c *Core) fail(op *operation, why string, fx *Effects) {
+	c.deadlines.cancel(&op.timer)
 	if op.http {
 		c.reply(op.request, "EXITING", why, fx)
 		return

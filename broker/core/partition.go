@@ -21,6 +21,7 @@ type keeper interface {
 
 // dataGroup is the replicated state of one group of partitions.
 type dataGroup struct {
+	log        int64        // latest log time that an entry carries, ns
 	partitions []*partition // by id, ascending
 	keep       keeper
 }
@@ -170,7 +171,7 @@ func (g *dataGroup) openChannel(e channelOpen) (applied, error) {
 func (g *dataGroup) closeChannel(e channelClose) (applied, error) {
 	p := g.partition(e.partition)
 	if p == nil {
-		return applied{}, fmt.Errorf("channel-close entry: partition %d does not exist", e.partition)
+		return applied{}, nil // whoever proposed it could not know
 	}
 	for i, ch := range p.channels {
 		if ch.id != e.channel {
@@ -214,12 +215,13 @@ func (g *dataGroup) publish(e publish, where journal.Position) (applied, error) 
 	if p.next+uint64(len(e.messages)) > maxOffset {
 		return applied{}, fmt.Errorf("publish entry: partition %d is full", e.partition)
 	}
+	g.log = max(g.log, e.log)
 	from := p.next
 	for _, x := range e.messages {
 		m := p.log.put(message{
 			offset: p.next,
 			log:    e.log,
-			due:    e.due,
+			due:    e.due(),
 			needs:  int32(len(p.channels)),
 			size:   uint32(len(x.body)),
 			sum:    x.sum,
@@ -251,6 +253,7 @@ func (g *dataGroup) settle(e ledger) (applied, error) {
 		return applied{}, fmt.Errorf("ledger entry of channel %d, partition %d: %w", e.channel, e.partition, err)
 	}
 	ch.watermark, ch.asOf = e.watermark, e.asOf
+	g.log = max(g.log, e.asOf)
 	for _, x := range e.attempts {
 		ch.attempts[x.offset] = x.count
 	}
@@ -293,7 +296,7 @@ func (ch *channelState) check(e ledger, next uint64) error {
 
 // checkpoint is the whole state as an entry.
 func (g *dataGroup) checkpoint() []byte {
-	dst := appendUint([]byte{entryVersion}, uint64(len(g.partitions)))
+	dst := appendUint(appendInt([]byte{entryVersion}, g.log), uint64(len(g.partitions)))
 	for _, p := range g.partitions {
 		dst = appendWord(appendUint(dst, uint64(p.id)), p.topic)
 		dst = appendUint(appendInt(appendUint(dst, p.next), p.bytes), p.keepFrom)
@@ -323,6 +326,7 @@ func (ch *channelState) encode(dst []byte) []byte {
 func loadDataGroup(in []byte, keep keeper) (*dataGroup, error) {
 	g := &dataGroup{keep: keep}
 	d := newDecoder(in)
+	g.log = d.int()
 	for range d.count(6) {
 		p := &partition{id: d.uint32(), topic: d.word(), next: d.uint(), bytes: d.int(), keepFrom: d.uint()}
 		if last := len(g.partitions); last > 0 && g.partitions[last-1].id >= p.id {

@@ -6,6 +6,7 @@ import (
 
 	"pestle/broker/journal"
 	"pestle/broker/plant"
+	"pestle/broker/replica"
 )
 
 // Recovery builds a Core from what an earlier one left in the journal.
@@ -19,29 +20,48 @@ type Recovery struct {
 	c      *Core
 	reader journal.Reader
 	failed error
+	stamps []int64 // by group: node's log time of the last record that carries the group's
 }
 
 // NewRecovery begins the life of a node.
 func NewRecovery(cfg Config) *Recovery {
 	cfg = cfg.withDefaults()
 	c := &Core{
-		cfg:      cfg,
-		meta:     newMetadata(),
-		cache:    cache{limit: cfg.CacheBytes},
-		conns:    map[ConnID]*conn{},
-		channels: map[uint32]*channel{},
-		works:    map[string]*topicWork{},
-		claims:   map[uint64]*operation{},
-		reads:    map[uint64]*item{},
+		cfg:       cfg,
+		meta:      newMetadata(),
+		cache:     cache{limit: cfg.CacheBytes},
+		conns:     map[ConnID]*conn{},
+		channels:  map[uint32]*channel{},
+		works:     map[string]*topicWork{},
+		claims:    map[uint64]*operation{},
+		reads:     map[uint64]*item{},
+		peerReads: map[uint64]fetchRead{},
+		fetchers:  map[fetcher]int{},
+		witnesses: map[uint64]bool{},
+		addresses: map[uint64]string{},
 	}
-	c.writer = &writer{core: c, fileSize: cfg.FileSize, memory: cfg.Durability == Memory}
-	c.voter = newSoleVoter(c.writer)
-	c.replicator = c.voter
+	c.writer = &writer{core: c, fileSize: cfg.FileSize, memory: cfg.Durability == Memory, batch: 1}
 	r := &Recovery{c: c, reader: journal.Reader{Plant: cfg.Plant}}
-	if cfg.DataGroups > maxGroups {
-		r.failed = fmt.Errorf("a node has at most %d data groups, not %d; lower Config.DataGroups", maxGroups, cfg.DataGroups)
-	}
+	r.failed = cfg.check()
 	return r
+}
+
+// check looks whether a configuration can be one.
+func (cfg Config) check() error {
+	if cfg.DataGroups > maxGroups {
+		return fmt.Errorf("a node has at most %d data groups, not %d; lower Config.DataGroups", maxGroups, cfg.DataGroups)
+	}
+	seen := map[uint64]bool{}
+	for _, m := range cfg.Cluster {
+		if m.ID == 0 || seen[m.ID] || len(m.Address) > maxAddress {
+			return fmt.Errorf("node %d of Config.Cluster is there twice, or has no id from 1, or an address longer than %d bytes", m.ID, maxAddress)
+		}
+		seen[m.ID] = true
+	}
+	if !seen[cfg.Node] {
+		return fmt.Errorf("node %d is not in Config.Cluster; add it with its address", cfg.Node)
+	}
+	return nil
 }
 
 // Feed takes the whole content of one journal file; data is the Recovery's
@@ -64,18 +84,18 @@ func (r *Recovery) replay(file uint64, size int64, batches []journal.Batch) erro
 		return nil
 	}
 	first := len(w.files) == 0
-	if records := batches[0].Records; first && file > 1 && (len(records) == 0 || records[0].Kind != kindCheckpoint) {
-		return fmt.Errorf("journal file %d does not begin with a checkpoint: keep the data directory and report it", file)
+	if records := batches[0].Records; first && (len(records) == 0 || records[0].Kind != recordIdentity) {
+		return fmt.Errorf("journal file %d does not begin with what a node knows: keep the data directory and report it", file)
 	}
 	w.files = append(w.files, &journalFile{seq: file, size: size})
 	w.checkpointLen = 0
 	w.marked = len(batches[len(batches)-1].Records) == 0
 	for i, b := range batches {
 		for _, record := range b.Records {
-			if record.Kind == kindCheckpoint {
+			if i == 0 {
 				w.checkpointLen += journal.RecordSize(len(record.Payload))
 			}
-			err := r.replayRecord(file, record, first && i == 0)
+			err := r.replayRecord(file, b.LogTime, record, first && i == 0)
 			if err != nil && !r.c.cfg.Plant.Is(plant.TornTailAccepted) {
 				return fmt.Errorf("journal file %d, record at offset %d: %w; this program cannot have written it: keep the data directory and report it", file, record.At, err)
 			}
@@ -84,57 +104,124 @@ func (r *Recovery) replay(file uint64, size int64, batches []journal.Batch) erro
 	return nil
 }
 
-// replayRecord applies a record. The checkpoints of the oldest file are the
-// state to begin with; later ones repeat what the records before them say.
-func (r *Recovery) replayRecord(file uint64, record journal.Record, first bool) error {
-	c, last := r.c, r.c.voter.index[record.Group]
-	if record.Kind == kindCheckpoint {
-		if first {
-			return r.load(record)
-		}
-		if record.Index != last {
-			return fmt.Errorf("checkpoint of group %d after entry %d does not follow entry %d", record.Group, record.Index, last)
-		}
-		return nil
-	}
-	if record.Index != last+1 {
-		return fmt.Errorf("entry %d of group %d does not follow entry %d", record.Index, record.Group, last)
-	}
-	c.voter.index[record.Group] = record.Index
-	if record.Group == 0 {
-		_, err := c.meta.apply(record.Kind, record.Payload)
-		return err
-	}
+// replayRecord takes a record. The checkpoints of the oldest file are the state
+// to begin with; later ones repeat what the records before them say.
+func (r *Recovery) replayRecord(file uint64, stamp int64, record journal.Record, first bool) (err error) {
+	c := r.c
 	if record.Group > maxGroups {
 		return fmt.Errorf("there is no group %d", record.Group)
 	}
-	group, payload := c.group(record.Group), record.Payload
+	s := c.seat(record.Group)
+	switch record.Kind {
+	case recordIdentity:
+		c.identity, err = decodeIdentity(record.Payload)
+		return err
+	case recordBodies:
+		return nil // the snapshot behind it says where they are
+	case recordHard:
+		h, err := decodeHard(record.Payload)
+		if err != nil {
+			return err
+		}
+		s.log.Hard = h
+		return r.applyUpTo(s, h.Commit)
+	case recordCheckpoint:
+		return r.checkpoint(s, record, first)
+	case recordSnapshot:
+		return r.snapshot(s, record)
+	}
+	if record.Index <= s.applied {
+		return fmt.Errorf("entry %d of group %d comes after it was committed", record.Index, record.Group)
+	}
+	if record.Kind == kindPublish || record.Kind == kindLedger {
+		r.stamp(record.Group, stamp)
+	}
+	return s.log.Put(replica.FromRecord(record), journal.Position{File: file, Offset: record.At})
+}
+
+func (r *Recovery) stamp(group uint32, stamp int64) {
+	for uint32(len(r.stamps)) <= group {
+		r.stamps = append(r.stamps, 0)
+	}
+	r.stamps[group] = stamp
+}
+
+// applyUpTo applies what is known to be committed.
+func (r *Recovery) applyUpTo(s *seat, index uint64) error {
+	if index > s.log.Last() {
+		return fmt.Errorf("entry %d of group %d is committed and the last one here is %d", index, s.id, s.log.Last())
+	}
+	for s.applied < index {
+		e, err := s.log.Entry(s.applied + 1)
+		if err == nil {
+			err = r.apply(s, e)
+		}
+		if err != nil {
+			return err
+		}
+		s.note(e)
+	}
+	s.log.Trim(r.c.cfg.LogBytes, s.applied)
+	return nil
+}
+
+func (r *Recovery) apply(s *seat, e replica.Entry) error {
+	c := r.c
 	switch {
-	case c.cfg.Plant.Is(plant.FinishLostAtRecovery) && record.Kind == kindLedger:
+	case e.Kind == replica.KindEmpty:
+		return nil
+	case e.Kind == replica.KindConf:
+		return s.log.ApplyConf(e)
+	case s.id == 0:
+		_, err := c.meta.apply(e.Kind, e.Payload)
+		return err
+	}
+	group, payload := c.group(s.id), e.Payload
+	switch {
+	case c.cfg.Plant.Is(plant.FinishLostAtRecovery) && e.Kind == kindLedger:
 		payload = withoutFinishes(group, payload)
-	case c.cfg.Plant.Is(plant.TornTailAccepted) && record.Kind == kindPublish:
+	case c.cfg.Plant.Is(plant.TornTailAccepted) && e.Kind == kindPublish:
 		payload = withSumsOfTheBodies(payload)
 	}
-	_, err := group.apply(record.Kind, payload, journal.Position{File: file, Offset: record.At})
+	_, err := group.apply(e.Kind, payload, e.Where)
 	return err
 }
 
 // maxGroups bounds the data groups of a node.
 const maxGroups = 255
 
-func (r *Recovery) load(record journal.Record) (err error) {
-	c := r.c
-	c.voter.index[record.Group] = record.Index
-	if record.Group == 0 {
-		c.meta, err = loadMetadata(record.Payload)
+func (r *Recovery) checkpoint(s *seat, record journal.Record, first bool) error {
+	conf, chain, state, err := cutState(record.Payload)
+	if err != nil {
 		return err
 	}
-	if record.Group > maxGroups {
-		return fmt.Errorf("there is no group %d", record.Group)
+	if !first {
+		if err := r.applyUpTo(s, record.Index); err != nil {
+			return err
+		}
+		if s.applied != record.Index || s.chain != chain && !r.c.cfg.Plant.Is(plant.TornTailAccepted) {
+			return fmt.Errorf("the checkpoint of group %d after entry %d is not what the records before it say, which go to %d", record.Group, record.Index, s.applied)
+		}
+		return nil
 	}
-	c.group(record.Group)
-	c.groups[record.Group-1], err = loadDataGroup(record.Payload, c)
-	return err
+	s.log.Conf = conf
+	s.log.Reset(record.Index, record.Term)
+	s.applied, s.appliedTerm = record.Index, record.Term
+	return r.c.load(s, &image{chain: chain, state: state})
+}
+
+func (r *Recovery) snapshot(s *seat, record journal.Record) error {
+	im, err := readImage(s.id, record.Payload, true)
+	if err == nil {
+		err = r.c.load(s, &im)
+	}
+	if err != nil {
+		return err
+	}
+	s.log.Conf = im.conf
+	s.log.Reset(record.Index, record.Term)
+	s.applied, s.appliedTerm = record.Index, record.Term
+	return nil
 }
 
 // Finish returns the Core. What it has to do before it can serve is in fx;
@@ -151,6 +238,7 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 		return nil, err
 	}
 	c, w := r.c, r.c.writer
+	c.now = now
 	c.monoBase, c.startWall = now.Mono, now.Wall
 	c.logBase = max(0, now.Wall)
 	// The last goes first: a crash in between must leave no hole.
@@ -167,6 +255,7 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 		return c, nil
 	}
 	c.logBase = tail.LogTime + max(0, now.Wall-tail.WallTime)
+	r.setClocks()
 	w.at, w.durable, w.current().salt = tail.End.Offset, tail.RewriteAt, tail.Salt
 	if tail.Torn > 0 {
 		fx.point(PointRecoveryTornTail)
@@ -182,9 +271,27 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 	return c, nil
 }
 
+// setClocks lets every group's log time go on where it was: by as much as the
+// node ran on behind the last entry that tells it, and by what the wall clock
+// says that it was away.
+func (r *Recovery) setClocks() {
+	c := r.c
+	for _, s := range c.seats {
+		if s.id == 0 || c.group(s.id).log == 0 {
+			continue
+		}
+		away := int64(0)
+		if s.id < uint32(len(r.stamps)) && r.stamps[s.id] != 0 {
+			away = max(0, c.logBase-r.stamps[s.id])
+		}
+		s.clock = groupClock{log: c.group(s.id).log + away, mono: c.now.Mono}
+	}
+}
+
 // startEmpty makes the first file of a journal.
 func (c *Core) startEmpty(fx *Effects) {
 	w := c.writer
+	c.found()
 	w.creating = c.token()
 	w.making = &journalFile{seq: 1, size: w.fileSize}
 	fx.add(Effect{Kind: FxCreate, File: w.making.seq, N: w.making.size, Token: w.creating})
@@ -204,6 +311,9 @@ func (c *Core) firstCreated(ev Event, fx *Effects) {
 
 // recovered begins to serve: the journal is durable up to its end.
 func (c *Core) recovered(now Time, fx *Effects) {
+	if c.writer.at == journal.FileHeaderSize {
+		c.placeHead()
+	}
 	messages := 0
 	for _, g := range c.groups {
 		for _, p := range g.partitions {
@@ -211,8 +321,16 @@ func (c *Core) recovered(now Time, fx *Effects) {
 			messages += p.log.count()
 		}
 	}
+	for _, s := range c.seats {
+		if s.clock == (groupClock{}) {
+			s.clock = groupClock{log: c.logTime(now), mono: now.Mono}
+		}
+	}
 	c.ready = true
-	c.reopen()
+	if c.identity.born {
+		c.takePart()
+	}
+	c.setTick(now)
 	c.writer.createAhead(fx)
 	fx.log(Info, "recovered: %d topics, %d channels, %d messages, %d journal files", len(c.meta.topics), len(c.channels), messages, len(c.writer.files))
 	for _, r := range c.early {

@@ -12,6 +12,10 @@ func (c *Core) requested(now Time, r *Request, fx *Effects) {
 		fx.add(Effect{Kind: FxReply, Request: r.ID, Reply: &Reply{Stats: c.stats(r.Topic, r.Channel)}})
 		return
 	}
+	if r.Kind >= ReqRead {
+		c.clusterRequest(now, r, fx)
+		return
+	}
 	if code, text := c.checkRequest(r); code != "" {
 		c.reply(r.ID, code, text, fx)
 		return

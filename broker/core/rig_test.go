@@ -81,6 +81,7 @@ func (r *rig) start() {
 }
 
 func (r *rig) tryStart() error {
+	r.cfg.Salt++ // another in each life
 	recovery := NewRecovery(r.cfg)
 	for _, seq := range sortedKeys(r.disk) {
 		if err := recovery.Feed(seq, bytes.Clone(r.disk[seq].cached)); err != nil {
@@ -319,6 +320,13 @@ func (r *rig) hangUpAll() {
 		c.gone = true
 	}
 	r.clients = map[ConnID]*client{}
+}
+
+// forget drops the bodies that are in memory.
+func (r *rig) forget() {
+	for r.core.cache.oldest != nil {
+		r.core.cache.drop(r.core.cache.oldest)
+	}
 }
 
 // restart is a kill and a new life, without time passing.

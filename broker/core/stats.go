@@ -1,6 +1,11 @@
 package core
 
-import "pestle/broker/nsq"
+import (
+	"fmt"
+	"slices"
+
+	"pestle/broker/nsq"
+)
 
 // health says why publishes are refused, or soon may be, or OK.
 func (c *Core) health() string {
@@ -10,18 +15,55 @@ func (c *Core) health() string {
 	if c.stopping != serving {
 		return stopText
 	}
+	if c.quarantine != "" {
+		return "quarantine: " + c.quarantine
+	}
+	for _, s := range c.seats {
+		if s.quorum.state == ReadOnly || s.quorum.state == Electing {
+			return fmt.Sprintf("group %d is %s: publishes to it wait or are refused, what is committed can be read", s.id, s.quorum.state)
+		}
+	}
 	if c.writer.why != "" {
 		return "publishes are refused when the current journal file is full, because the next one cannot be made: " + c.writer.why
 	}
 	return "OK"
 }
 
+// clusterStats says who is in the cluster and where the groups stand.
+func (c *Core) clusterStats(s *Stats) {
+	for _, m := range c.meta.members {
+		if m.retired {
+			continue
+		}
+		learner := len(c.seats) > 0 && slices.Contains(c.seats[0].log.Conf.Learners, m.id)
+		s.Cluster = append(s.Cluster, Member{ID: m.id, Address: m.address, Learner: learner})
+		if m.draining {
+			s.Draining = append(s.Draining, m.id)
+		}
+	}
+	for _, x := range c.seats {
+		v, first := c.View(x.id), uint64(0)
+		first, _ = x.log.Base()
+		g := GroupStats{
+			Group: x.id, Role: v.Role, State: x.quorum.state, Term: v.Term, Lead: v.Lead,
+			First: first + 1, Commit: v.Commit, Applied: v.Applied, Last: v.Last,
+		}
+		if x.leads {
+			for _, p := range x.group.Peers() {
+				g.Peers = append(g.Peers, PeerStats{Node: p.Node, Match: p.Match, Active: p.Active, Learner: p.Learner})
+			}
+		}
+		s.Groups = append(s.Groups, g)
+	}
+}
+
 // stats is a snapshot between two steps, so that its numbers fit together.
 func (c *Core) stats(topicName, channelName string) *Stats {
-	s := &Stats{Health: c.health(), StartWall: c.startWall}
+	s := &Stats{Health: c.health(), StartWall: c.startWall, Node: c.cfg.Node, Quarantine: c.quarantine}
 	if !c.ready {
 		return s // what was recovered is shown once it is durable
 	}
+	c.clusterStats(s)
 	for _, t := range c.meta.topics {
 		if topicName != "" && topicName != t.name {
 			continue
@@ -37,7 +79,7 @@ func (c *Core) stats(topicName, channelName string) *Stats {
 }
 
 func (c *Core) topicStats(t *topic, channelName string) TopicStats {
-	s := TopicStats{Name: t.name}
+	s := TopicStats{Name: t.name, Group: t.group, Leads: c.seat(t.group).leads}
 	p := c.partitionOf(t)
 	if p == nil {
 		return s
@@ -56,7 +98,10 @@ func (c *Core) topicStats(t *topic, channelName string) TopicStats {
 }
 
 func (ch *channel) stats() ChannelStats {
-	all := int64(ch.part.next - ch.state.start)
+	all, done := int64(ch.part.next-ch.state.start), ch.done
+	if !ch.leads {
+		done = ch.state.finished.count()
+	}
 	s := ChannelStats{
 		Name:          ch.state.name,
 		InFlight:      ch.inFlight,
@@ -66,7 +111,7 @@ func (ch *channel) stats() ChannelStats {
 		TimeoutCount:  ch.timeouts,
 		FinishedBelow: int64(ch.state.floor()),
 	}
-	s.Depth = all - ch.done - s.InFlight - s.Deferred
+	s.Depth = all - done - s.InFlight - s.Deferred
 	if s.Depth < 0 {
 		panic("core: a channel has more in flight, deferred and finished than it got")
 	}

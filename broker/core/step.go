@@ -12,6 +12,7 @@ func (c *Core) Step(now Time, ev Event, fx *Effects) {
 	if c.exited || c.stopping == stopped {
 		return
 	}
+	c.now = now
 	for {
 		d, due := c.deadlines.passed(now.Mono)
 		if !due {
@@ -45,8 +46,10 @@ func (c *Core) handle(now Time, ev Event, fx *Effects) {
 		c.bodyRead(now, ev, fx)
 	case EvRequest:
 		c.requested(now, ev.Request, fx)
+	case EvTold:
+		c.told(now, ev.Data, fx)
 	case EvStop:
-		c.stop(fx)
+		c.stop(now, fx)
 	default:
 		panic(fmt.Sprintf("core: there is no event of kind %d", ev.Kind))
 	}
@@ -56,20 +59,32 @@ func (c *Core) handle(now Time, ev Event, fx *Effects) {
 // what can be delivered is, what is to be proposed is, until nothing moves.
 func (c *Core) settle(now Time, fx *Effects) {
 	for c.ready {
-		c.enactAll(now, fx)
+		moved := c.runGroups(now, fx)
 		c.serveResumed(now, fx)
 		c.deliverAll(now, fx)
 		if c.stopping == draining {
 			c.proposeAllLedgers(now)
 		}
-		c.replicator.Advance(now, fx)
+		c.handIn(fx)
+		released := c.write(now, fx)
 		c.writer.removeOldest(fx)
-		if c.voter.settled() {
+		if !moved && !released && !c.pending() {
 			break
 		}
 	}
 	c.goOnStopping(now, fx)
 	c.flushAll(now, fx)
+	c.flushPeers(fx)
+}
+
+// pending reports that a group wants something.
+func (c *Core) pending() bool {
+	for _, s := range c.seats {
+		if s.group != nil && s.group.Pending() {
+			return true
+		}
+	}
+	return false
 }
 
 // serveResumed acts on the commands that waited.
@@ -81,30 +96,19 @@ func (c *Core) serveResumed(now Time, fx *Effects) {
 	}
 }
 
-// enactAll applies everything that is committed.
-func (c *Core) enactAll(now Time, fx *Effects) {
-	for {
-		o, ok := c.replicator.Next()
-		if !ok {
-			return
-		}
-		if o.refused != "" {
-			c.proposalRefused(o, fx)
-		} else {
-			c.enact(now, o, fx)
-		}
-	}
-}
-
 // enact applies one committed entry to its group, and then does this node's
 // part.
-func (c *Core) enact(now Time, o outcome, fx *Effects) {
+func (c *Core) enact(now Time, s *seat, o outcome, fx *Effects) {
 	if o.group == 0 {
 		name, err := c.meta.apply(o.kind, o.payload)
 		if err != nil {
 			panic("core: a committed entry cannot be applied: " + err.Error())
 		}
-		if o.kind == kindChannelDelete {
+		switch {
+		case o.kind == kindMembers:
+			c.membersChanged(o, fx)
+			return
+		case o.kind == kindChannelDelete && s.leads:
 			c.channelDeleted(o.payload)
 		}
 		c.workOn(now, name, fx)
@@ -115,6 +119,7 @@ func (c *Core) enact(now Time, o outcome, fx *Effects) {
 		panic("core: a committed entry cannot be applied: " + err.Error())
 	}
 	p := done.partition
+	s.clock.follow(now, c.group(o.group).log)
 	switch o.kind {
 	case kindPublish:
 		c.published(now, done, o, fx)
@@ -125,8 +130,10 @@ func (c *Core) enact(now Time, o outcome, fx *Effects) {
 		c.openChannels(now, p)
 		c.workOn(now, p.topic, fx)
 	case kindChannelClose:
-		c.dropChannels(p)
-		c.workOn(now, p.topic, fx)
+		if p != nil {
+			c.dropChannels(p, fx)
+			c.workOn(now, p.topic, fx)
+		}
 	case kindPartitionOpen:
 		c.workOn(now, p.topic, fx)
 	}
@@ -138,9 +145,6 @@ func (c *Core) created(now Time, ev Event, fx *Effects) {
 		return
 	}
 	c.writer.created(now, ev, fx)
-	if ev.Failed {
-		c.voter.refuse()
-	}
 }
 
 func (c *Core) synced(now Time, ev Event, fx *Effects) {
@@ -153,7 +157,7 @@ func (c *Core) synced(now Time, ev Event, fx *Effects) {
 	}
 	fx.point(PointJournalSync)
 	if c.cfg.Plant.Is(plant.FsyncErrorIgnored) && c.writer.doubts(ev.Failed) {
-		c.writer.syncing = 0
+		c.writer.syncing, c.writer.durableBatch = 0, c.writer.syncBatch
 	} else {
 		c.writer.synced(now)
 	}
@@ -161,25 +165,59 @@ func (c *Core) synced(now Time, ev Event, fx *Effects) {
 		c.recovered(now, fx)
 		return
 	}
-	c.voter.durable()
+	c.releaseDurable(fx)
+	c.birth(fx)
 }
 
-// stop begins a graceful stop.
-func (c *Core) stop(fx *Effects) {
+// stop begins a graceful stop. Other nodes take over first what this one
+// leads.
+func (c *Core) stop(now Time, fx *Effects) {
 	if c.stopping != serving {
 		return
 	}
 	c.stopping = draining
 	fx.log(Info, "stopping: publishes are refused, %d connections will be closed", len(c.conns))
-	c.voter.flush = true
 	for _, name := range sortedKeys(c.works) {
 		for _, op := range c.takeWaiting(name) {
 			c.fail(op, stopText, fx)
 		}
 	}
+	c.deadlines.set(&c.patience, now.Mono+stopPatience, stopTimer{})
+}
+
+// stopPatience is how long a stop waits for what other nodes, or a full disk,
+// have to do with it.
+const stopPatience = 2000 * millisecond
+
+// stopTimer is due when a stop waits no longer.
+type stopTimer struct{}
+
+func (stopTimer) expire(c *Core, _ Time, fx *Effects) {
+	c.hurry = true
+	if n := c.unfinished(); n > 0 {
+		fx.log(Warn, "stopping: %d entries are not written or not committed: what consumers finished last may be delivered again", n)
+	}
 }
 
 const stopText = "the broker is stopping"
+
+// unfinished is how many entries of this node are on their way.
+func (c *Core) unfinished() (n int) {
+	for _, s := range c.seats {
+		n += len(s.proposed.list)
+	}
+	return n + len(c.queue)
+}
+
+// idle reports that nothing of this node's is on its way.
+func (c *Core) idle() bool {
+	for _, s := range c.seats {
+		if s.leads && c.clustered() && c.successorOf(s) != 0 {
+			return false
+		}
+	}
+	return c.unfinished() == 0 && len(c.writer.open) == 0 && len(c.held) == 0
+}
 
 // goOnStopping takes the next step of a graceful stop when it is time: first
 // what was proposed comes back, ledgers too; then one durable mark; then the
@@ -188,14 +226,8 @@ func (c *Core) goOnStopping(now Time, fx *Effects) {
 	if !c.ready || c.writer.syncing != 0 {
 		return
 	}
-	if c.stopping == draining && c.writer.retry.isSet() {
-		// A full disk may stay so for ever, and what waits for it would only
-		// spare consumers a repetition.
-		if n := c.voter.abandon(); n > 0 {
-			fx.log(Warn, "stopping: %d entries are not written, the journal is full: what consumers finished last will be delivered again", n)
-		}
-	}
-	if c.stopping == draining && c.replicator.Idle() {
+	if c.stopping == draining && (c.idle() || c.hurry && len(c.writer.open) == 0) {
+		c.deadlines.cancel(&c.patience)
 		c.writer.close(now, fx)
 		c.stopping = closing
 	}
@@ -207,4 +239,9 @@ func (c *Core) goOnStopping(now Time, fx *Effects) {
 		fx.add(Effect{Kind: FxStopped})
 		c.stopping = stopped
 	}
+}
+
+// failed is what the process says when the disk gives up.
+func failed(what, why string) string {
+	return fmt.Sprintf("%s failed, so nothing more can be promised; what was acknowledged is safe, look at the disk and start again: %s", what, why)
 }

@@ -21,7 +21,8 @@ type journalFile struct {
 	salt  uint64           // see package journal
 	size  int64            // bytes; what is written beyond makes the file grow
 	live  int64            // stored messages whose body is in it
-	freed journal.Position // when live last became 0: where the entry that did it ends
+	noted bool             // since live last became 0, it was written down how far the groups are committed …
+	freed journal.Position // … up to here
 }
 
 // writer appends batches to the journal files and keeps them coming: it makes
@@ -35,7 +36,8 @@ type writer struct {
 	files   []*journalFile // ascending; the last one is written to
 	at      int64          // where in it the open batch begins
 	open    []journal.Record
-	openLen int64 // bytes of the open batch, header included
+	openLen int64  // bytes of the open batch, header included
+	batch   uint64 // number of the open batch, from 1
 
 	ahead    *journalFile // made, not yet written to
 	creating uint64       // token of an outstanding FxCreate; 0: none
@@ -43,12 +45,14 @@ type writer struct {
 	why      string       // why the last FxCreate failed; empty: it did not
 	retry    deadline
 
-	durable  journal.Position
-	syncing  uint64 // token of the outstanding FxSync; 0: none
-	syncUpTo journal.Position
-	marked   bool // the last batch written is a mark
-	sealing  bool // the current file got its last batch
-	idle     deadline
+	durable      journal.Position
+	durableBatch uint64 // number of the last batch that is durable
+	syncing      uint64 // token of the outstanding FxSync; 0: none
+	syncUpTo     journal.Position
+	syncBatch    uint64 // number of the last batch it covers
+	marked       bool   // the last batch written is a mark
+	sealing      bool   // the current file got its last batch
+	idle         deadline
 
 	doubted       bool  // a planted bug has ignored a failed sync
 	checkpointLen int64 // bytes of the checkpoint the current file begins with
@@ -59,6 +63,11 @@ func (w *writer) current() *journalFile { return w.files[len(w.files)-1] }
 // end is where the last batch written ends.
 func (w *writer) end() journal.Position {
 	return journal.Position{File: w.current().seq, Offset: w.at}
+}
+
+// opened is where the open batch ends.
+func (w *writer) opened() journal.Position {
+	return journal.Position{File: w.current().seq, Offset: w.at + w.openLen}
 }
 
 // room is how many bytes of records the current file still takes.
@@ -103,6 +112,7 @@ func (w *writer) write(now Time, fx *Effects) {
 		Durable: w.durable, LogTime: w.core.logTime(now), WallTime: now.Wall, Records: w.open,
 	})
 	w.at += int64(len(data))
+	w.batch++
 	w.marked = len(w.open) == 0
 	if from == journal.FileHeaderSize && w.checkpointLen > 0 {
 		fx.point(PointCheckpointWritten)
@@ -129,7 +139,7 @@ func (w *writer) sync(fx *Effects) {
 		panic("core: two syncs of the journal at once")
 	}
 	w.syncing = w.core.token()
-	w.syncUpTo = w.end()
+	w.syncUpTo, w.syncBatch = w.end(), w.batch-1
 	fx.add(Effect{Kind: FxSync, File: w.current().seq, Token: w.syncing})
 	w.createAhead(fx)
 }
@@ -137,7 +147,7 @@ func (w *writer) sync(fx *Effects) {
 // synced notes a completed sync.
 func (w *writer) synced(now Time) {
 	w.syncing = 0
-	w.durable = w.syncUpTo
+	w.durable, w.durableBatch = w.syncUpTo, w.syncBatch
 	if w.durable == w.end() && !w.marked && !w.sealing && !w.memory {
 		w.core.deadlines.set(&w.idle, now.Mono+idleMark, idleTimer{w})
 	}
@@ -175,19 +185,8 @@ func (w *writer) enter(f *journalFile, fx *Effects) {
 	w.files = append(w.files, f)
 	w.at, w.checkpointLen = journal.FileHeaderSize, 0
 	fx.add(Effect{Kind: FxWrite, File: f.seq, Data: journal.AppendFileHeader(nil, f.seq, f.salt)})
-	w.syncing, w.syncUpTo = w.core.token(), w.durable
+	w.syncing, w.syncUpTo, w.syncBatch = w.core.token(), w.durable, w.batch-1
 	fx.add(Effect{Kind: FxSync, File: f.seq, Token: w.syncing})
-}
-
-// turn goes over to the next file, which begins with the state so far.
-func (w *writer) turn(checkpoint []journal.Record, fx *Effects) {
-	w.enter(w.ahead, fx)
-	w.ahead, w.sealing = nil, false
-	fx.point(PointFileRotated)
-	for _, r := range checkpoint {
-		w.checkpointLen = journal.RecordSize(len(r.Payload)) + max(w.openLen, journal.BatchHeaderSize)
-		w.put(r)
-	}
 }
 
 // createAhead asks for the next file once half of the current one is used.
@@ -248,18 +247,22 @@ func (w *writer) close(now Time, fx *Effects) {
 }
 
 // stored and forgot count what keeps a file.
-func (w *writer) stored(m *message) { w.file(m).live++ }
+func (w *writer) stored(m *message) {
+	if m.where.File != 0 {
+		w.file(m).live++
+	}
+}
 
 func (w *writer) forgot(m *message) {
+	if m.where.File == 0 {
+		return
+	}
 	f := w.file(m)
 	f.live--
 	if f.live < 0 {
 		panic(fmt.Sprintf("core: journal file %d holds %d messages", f.seq, f.live))
 	}
-	if f.live == 0 {
-		f.freed = w.end()
-		f.freed.Offset += w.openLen
-	}
+	f.noted = false
 }
 
 func (w *writer) file(m *message) *journalFile {
@@ -272,9 +275,10 @@ func (w *writer) file(m *message) *journalFile {
 
 // removeOldest removes the oldest files that nothing needs any more, once the
 // journal is durable without them: the next file with the state it begins
-// with, and the entries by which the last messages were finished.
+// with, and that the entries by which the last messages were finished are
+// committed.
 func (w *writer) removeOldest(fx *Effects) {
-	for len(w.files) > 1 && w.files[0].live == 0 {
+	for len(w.files) > 1 && w.files[0].live == 0 && w.files[0].noted {
 		durable := w.durable
 		if durable.File < w.files[1].seq || durable.Before(w.files[0].freed) {
 			return

@@ -31,6 +31,7 @@ const (
 	LeaseForgotten
 	ReadyOverrun
 	DeferralDroppedAtRestart
+	WipedNodeVotes
 	MapOrder
 )
 
@@ -52,6 +53,7 @@ func All() []Bug {
 		{LeaseForgotten, "lease-forgotten", "a delivery never times out while its consumer is connected", "drain"},
 		{ReadyOverrun, "ready-overrun", "a consumer gets one message more than its RDY allows", "flow-control"},
 		{DeferralDroppedAtRestart, "deferral-dropped-at-restart", "after a restart deferred messages are due at once", "not-early"},
+		{WipedNodeVotes, "wiped-node-votes", "a node that has lost its data goes on under its old id", "no-data-loss"},
 		{MapOrder, "map-order", "a stop closes the connections in an order that differs from run to run", ""},
 	}
 }

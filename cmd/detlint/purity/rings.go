@@ -23,6 +23,7 @@ var Pestle = Rings{
 	{Path: "pestle/broker/journal"},
 	{Path: "pestle/broker/nsq"},
 	{Path: "pestle/broker/plant"},
+	{Path: "pestle/broker/replica"},
 	{Path: "pestle/checker"},
 	{Path: "pestle/faults"},
 	{Path: "pestle/history"},

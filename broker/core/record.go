@@ -1,0 +1,65 @@
+package core
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"pestle/broker/journal"
+	"pestle/broker/replica"
+)
+
+// Kinds of records that are no entries. What they hold begins with a version
+// byte, like an entry.
+const (
+	recordCheckpoint = 32 // a group's members and whole state, without what it says of messages
+	recordHard       = 33 // term, vote and commit index of a group
+	recordSnapshot   = 34 // a group's members and whole state, from another node
+	recordBodies     = 35 // bodies for the snapshot behind it
+	recordIdentity   = 36 // who this node is, and whom it has met
+)
+
+// hardSize is the longest recordHard in bytes.
+const hardSize = 1 + 3*binary.MaxVarintLen64
+
+func hardRecord(group uint32, h replica.Hard) journal.Record {
+	payload := appendUint(appendUint(appendUint([]byte{entryVersion}, h.Term), h.Vote), h.Commit)
+	return journal.Record{Group: group, Kind: recordHard, Term: h.Term, Payload: payload}
+}
+
+func decodeHard(in []byte) (replica.Hard, error) {
+	d := newDecoder(in)
+	h := replica.Hard{Term: d.uint(), Vote: d.uint(), Commit: d.uint()}
+	return h, d.end()
+}
+
+func (c *Core) checkpointRecord(s *seat) journal.Record {
+	payload := replica.AppendConf([]byte{entryVersion}, s.log.Conf)
+	payload = binary.LittleEndian.AppendUint64(payload, s.chain)
+	return journal.Record{
+		Group: s.id, Kind: recordCheckpoint, Index: s.applied, Term: s.appliedTerm,
+		Payload: append(payload, c.stateOf(s)...),
+	}
+}
+
+// stateOf is a group's whole state, without the index of its messages.
+func (c *Core) stateOf(s *seat) []byte {
+	if s.id == 0 {
+		return c.meta.checkpoint()
+	}
+	return c.group(s.id).checkpoint()
+}
+
+// cutState reads what stands before the state in a checkpoint or a snapshot.
+func cutState(payload []byte) (conf replica.Conf, chain uint64, state []byte, err error) {
+	if len(payload) == 0 || payload[0] != entryVersion {
+		return conf, 0, nil, fmt.Errorf("a state has no version %d", entryVersion)
+	}
+	conf, rest, err := replica.CutConf(payload[1:])
+	if err == nil && len(rest) < 8 {
+		err = errShort
+	}
+	if err != nil {
+		return conf, 0, nil, fmt.Errorf("the members of a group: %w", err)
+	}
+	return conf, binary.LittleEndian.Uint64(rest), rest[8:], nil
+}
