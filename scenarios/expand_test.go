@@ -109,6 +109,7 @@ func rehearse(p Plan) []faults.Entry {
 	}
 	sched := faults.New(p.Faults, p.Phases.Quiet, p.Phases.Chaos)
 	var active []running
+	brokers, points := p.Target.brokers(), faults.Points()
 	perAck := 2 * p.Workload.Producers[0].Interval / int64(len(p.Workload.Producers))
 	for now := int64(0); now < p.Phases.Chaos; now += millisecond {
 		for acked := now - now%perAck; acked > now-millisecond && acked >= 0; acked -= perAck {
@@ -116,8 +117,8 @@ func rehearse(p Plan) []faults.Entry {
 			sched.Observe(now, history.Event{Ev: history.Ack})
 		}
 		if now%(100*millisecond) == 0 {
-			for _, point := range faults.Points() {
-				for _, broker := range p.Target.brokers() {
+			for _, point := range points {
+				for _, broker := range brokers {
 					sched.Point(now, broker, point.Name)
 				}
 			}
@@ -134,7 +135,6 @@ func rehearse(p Plan) []faults.Entry {
 			}
 		}
 		if sched.Seeks(now) {
-			brokers := p.Target.brokers()
 			c := faults.Cluster{Brokers: brokers, Metadata: brokers[0]}
 			if turn := int(now / (300 * millisecond)); turn%3 > 0 {
 				c.Leader = brokers[turn/3%len(brokers)]
