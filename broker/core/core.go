@@ -94,7 +94,8 @@ type Core struct {
 	bornIn        uint64          // batch that says that the node is born; 0: none on its way
 	witnesses     map[uint64]bool // nodes that have remembered this one, before it is born
 	addresses     map[uint64]string
-	quarantine    string // why the node takes part in nothing; empty: it does
+	heard         map[uint64]uint64 // by node: tick at which it was heard of last
+	quarantine    string            // why the node takes part in nothing; empty: it does
 	out           map[uint64][]byte
 	ticker        deadline
 	ticks         uint64

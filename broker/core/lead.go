@@ -11,6 +11,7 @@ import (
 const (
 	defaultTick = 25 * millisecond
 
+	firstTicks    = 4   // between two attempts to become the first leader of all
 	memberTicks   = 20  // between two looks at who should be a member
 	settleTicks   = 120 // the node that should lead has to keep up for so long before it does
 	snapshotTicks = 80  // a node that is sent a snapshot and fetches nothing for so long has lost it
@@ -89,6 +90,9 @@ func (tickTimer) expire(c *Core, now Time, fx *Effects) {
 			continue
 		}
 		s.group.Tick()
+		if s.applied == firstIndex && s.lead == 0 && c.ticks%firstTicks == 0 && c.preferred(s) == c.cfg.Node {
+			s.group.Campaign() // nobody else has been there long enough to do it
+		}
 		c.repeat(s, fx)
 		c.watch(now, s, fx)
 		c.fetchAgain(s, fx)
@@ -144,7 +148,7 @@ func (c *Core) reconcile(s *seat, peers []replica.Peer) {
 			return
 		}
 		for _, p := range peers {
-			if p.Node == m.id && p.Active && !p.Behind && p.Match+nearlyThere >= s.applied {
+			if p.Node == m.id && c.active(p.Node) && !p.Behind && p.Match+nearlyThere >= s.applied {
 				s.group.ProposeConf(pb.ConfChangeAddNode, m.id)
 			}
 		}
@@ -178,7 +182,7 @@ func (c *Core) handOver(s *seat, peers []replica.Peer, fx *Effects) {
 	}
 	ready := false
 	for _, p := range peers {
-		ready = ready || p.Node == want && p.Active && !p.Behind && p.Match+nearlyThere >= s.applied
+		ready = ready || p.Node == want && c.active(p.Node) && !p.Behind && p.Match+nearlyThere >= s.applied
 	}
 	if want == c.cfg.Node || !ready {
 		s.settled = 0
@@ -189,6 +193,12 @@ func (c *Core) handOver(s *seat, peers []replica.Peer, fx *Effects) {
 		fx.point(PointLeadMoved)
 		s.group.Transfer(want)
 	}
+}
+
+// active reports that a node was heard of within an election timeout.
+func (c *Core) active(node uint64) bool {
+	at, ever := c.heard[node]
+	return ever && c.ticks-at < replica.ElectionTicks
 }
 
 // preferred is the voter that should lead a group, so that the groups are
@@ -224,7 +234,7 @@ func (c *Core) successorOf(s *seat) uint64 { return c.successor(s, s.group.Peers
 func (c *Core) successor(s *seat, peers []replica.Peer) (best uint64) {
 	match := uint64(0)
 	for _, p := range peers {
-		if p.Active && !p.Learner && !p.Behind && p.Match > match && !c.leaving(p.Node) {
+		if c.active(p.Node) && !p.Learner && !p.Behind && p.Match > match && !c.leaving(p.Node) {
 			best, match = p.Node, p.Match
 		}
 	}

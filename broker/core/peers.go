@@ -125,7 +125,7 @@ func (c *Core) told(now Time, data []byte, fx *Effects) {
 		c.doubted(f.from, fx)
 		return
 	}
-	c.addresses[f.from] = f.address
+	c.addresses[f.from], c.heard[f.from] = f.address, c.ticks
 	if !c.meet(f.from, f.instance, fx) {
 		// It is told by which instance it is known here, if it is.
 		if c.instanceOf(f.from) != 0 {

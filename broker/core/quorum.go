@@ -107,7 +107,7 @@ func (c *Core) signs(s *seat) []quorumSign {
 		return []quorumSign{signLeader, signCaughtUp}
 	}
 	for _, p := range s.group.Peers() {
-		if !p.Active || p.Behind || p.Match+4*nearlyThere < s.applied {
+		if !c.active(p.Node) || p.Behind || p.Match+4*nearlyThere < s.applied {
 			return []quorumSign{signLeader, signLag}
 		}
 	}

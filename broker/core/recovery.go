@@ -39,6 +39,7 @@ func NewRecovery(cfg Config) *Recovery {
 		fetchers:  map[fetcher]int{},
 		witnesses: map[uint64]bool{},
 		addresses: map[uint64]string{},
+		heard:     map[uint64]uint64{},
 	}
 	c.writer = &writer{core: c, fileSize: cfg.FileSize, memory: cfg.Durability == Memory, batch: 1}
 	r := &Recovery{c: c, reader: journal.Reader{Plant: cfg.Plant}}

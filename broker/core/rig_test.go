@@ -37,7 +37,8 @@ type rig struct {
 	exited  string
 	stopped bool
 	points  [PointCount]int
-	trace   uint64 // hash of every effect
+	told    []Effect // FxTell that nobody has taken
+	trace   uint64   // hash of every effect
 	effects int
 }
 
@@ -123,6 +124,8 @@ func (r *rig) collect() {
 			r.changes = append(r.changes, e)
 		case FxRead:
 			r.reads = append(r.reads, e)
+		case FxTell:
+			r.told = append(r.told, e)
 		case FxReply:
 			r.replies[e.Request] = e.Reply
 		case FxLog:

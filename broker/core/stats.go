@@ -50,7 +50,7 @@ func (c *Core) clusterStats(s *Stats) {
 		}
 		if x.leads {
 			for _, p := range x.group.Peers() {
-				g.Peers = append(g.Peers, PeerStats{Node: p.Node, Match: p.Match, Active: p.Active, Learner: p.Learner})
+				g.Peers = append(g.Peers, PeerStats{Node: p.Node, Match: p.Match, Active: c.active(p.Node), Learner: p.Learner})
 			}
 		}
 		s.Groups = append(s.Groups, g)

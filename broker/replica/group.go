@@ -253,7 +253,6 @@ func (g *Group) Status() Status {
 type Peer struct {
 	Node    uint64
 	Match   uint64
-	Active  bool
 	Learner bool
 	Behind  bool // it is being sent a snapshot
 }

@@ -24,7 +24,7 @@ func (g *Group) fill(list []Peer) func(uint64, raft.ProgressType, tracker.Progre
 		for i := range list {
 			if list[i].Node == id {
 				list[i] = Peer{
-					Node: id, Match: p.Match, Active: p.RecentActive,
+					Node: id, Match: p.Match,
 					Learner: kind == raft.ProgressTypeLearner, Behind: p.State == tracker.StateSnapshot,
 				}
 			}

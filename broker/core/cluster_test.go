@@ -1,0 +1,375 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// cluster is several rigs that tell each other. Messages arrive in the order
+// they were sent, but for what cut keeps back.
+type cluster struct {
+	t     *testing.T
+	nodes map[uint64]*rig // that are up
+	cfg   Config
+	now   Time
+	cut   func(from, to uint64) bool // nil: nothing
+	disks map[uint64]*rig            // of all that ever were
+	salt  uint64
+}
+
+func newCluster(t *testing.T, n int, cfg Config) *cluster {
+	c := &cluster{t: t, nodes: map[uint64]*rig{}, disks: map[uint64]*rig{}, cfg: cfg, now: Time{Mono: 1e9, Wall: 1_700_000_000e9}}
+	for id := uint64(1); id <= uint64(n); id++ {
+		c.cfg.Cluster = append(c.cfg.Cluster, Member{ID: id, Address: fmt.Sprintf("node-%d", id)})
+	}
+	for id := uint64(1); id <= uint64(n); id++ {
+		c.boot(id, c.cfg)
+	}
+	c.pass(3 * second)
+	return c
+}
+
+// boot starts a node that has never been.
+func (c *cluster) boot(id uint64, cfg Config) *rig {
+	cfg.Node = id
+	if cfg.FileSize == 0 {
+		cfg.FileSize = 64 << 10
+	}
+	c.salt += 1000
+	cfg.Salt = c.salt
+	r := &rig{
+		t: c.t, cfg: cfg, now: c.now, disk: map[uint64]*diskFile{},
+		clients: map[ConnID]*client{}, replies: map[RequestID]*Reply{},
+	}
+	c.nodes[id], c.disks[id] = r, r
+	r.start()
+	return r
+}
+
+// kill ends a node, and start begins its next life.
+func (c *cluster) kill(id uint64) {
+	c.nodes[id].kill()
+	c.nodes[id].told = nil
+	delete(c.nodes, id)
+}
+
+func (c *cluster) start(id uint64) *rig {
+	c.t.Helper()
+	r := c.disks[id]
+	r.now, r.told = c.now, nil
+	c.nodes[id] = r
+	r.start()
+	return r
+}
+
+// settle works until nothing is outstanding anywhere.
+func (c *cluster) settle() {
+	c.t.Helper()
+	for n := 0; ; n++ {
+		if n > 1_000_000 {
+			c.t.Fatal("the cluster does not come to rest")
+		}
+		moved := false
+		for _, id := range sortedKeys(c.nodes) {
+			r := c.nodes[id]
+			for r.work() {
+				moved = true
+			}
+			told := r.told
+			r.told = nil
+			for _, e := range told {
+				to := c.nodes[e.Node]
+				if to == nil || c.cut != nil && c.cut(id, e.Node) {
+					continue
+				}
+				moved = true
+				to.step(Event{Kind: EvTold, Data: e.Data})
+			}
+		}
+		if !moved {
+			return
+		}
+	}
+}
+
+// pass lets time pass everywhere.
+func (c *cluster) pass(ns int64) {
+	c.t.Helper()
+	end := c.now.Mono + ns
+	for {
+		c.settle()
+		next := end
+		for _, id := range sortedKeys(c.nodes) {
+			if due, ok := c.nodes[id].core.NextDeadline(); ok && c.nodes[id].exited == "" && !c.nodes[id].stopped {
+				next = min(next, max(due, c.now.Mono))
+			}
+		}
+		step := next - c.now.Mono
+		c.now.Mono, c.now.Wall = next, c.now.Wall+step
+		for _, id := range sortedKeys(c.nodes) {
+			r := c.nodes[id]
+			r.now = c.now
+			if due, ok := r.core.NextDeadline(); ok && due <= next && r.exited == "" && !r.stopped {
+				r.step(Event{Kind: EvTimer})
+			}
+		}
+		if next >= end {
+			c.settle()
+			return
+		}
+	}
+}
+
+// leader is the node that leads a group.
+func (c *cluster) leader(group uint32) uint64 {
+	c.t.Helper()
+	for _, id := range sortedKeys(c.nodes) {
+		if c.nodes[id].core.View(group).Leads {
+			return id
+		}
+	}
+	c.t.Fatalf("nobody leads group %d", group)
+	return 0
+}
+
+func (c *cluster) other(than ...uint64) uint64 {
+	for _, id := range sortedKeys(c.nodes) {
+		if !slices.Contains(than, id) {
+			return id
+		}
+	}
+	return 0
+}
+
+// publish publishes at a node and checks the answer.
+func (c *cluster) publish(at uint64, want string, bodies ...string) {
+	c.t.Helper()
+	p := c.nodes[at].dial()
+	for _, b := range bodies {
+		p.Publish("t", []byte(b))
+		c.pass(100 * millisecond)
+		if got := strings.Join(p.got(), " "); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			c.t.Errorf("publish %q at node %d: %q, want %q", b, at, got, want)
+		}
+	}
+}
+
+// consumer subscribes at a node.
+func (c *cluster) consumer(at uint64, ready int64) *client {
+	cl := c.nodes[at].dial()
+	cl.Subscribe("t", "ch")
+	cl.Ready(ready)
+	c.pass(100 * millisecond)
+	return cl
+}
+
+func (c *cluster) finishAll(cl *client) (bodies []string) {
+	for {
+		list := cl.deliveries()
+		if len(list) == 0 {
+			c.pass(100 * millisecond)
+			return bodies
+		}
+		for _, n := range list {
+			bodies = append(bodies, string(n.Body))
+			cl.Finish(n.ID)
+		}
+		c.settle()
+	}
+}
+
+// same checks that all nodes have applied the same.
+func (c *cluster) same() {
+	c.t.Helper()
+	ids := sortedKeys(c.nodes)
+	first := c.nodes[ids[0]].core
+	for _, id := range ids[1:] {
+		for g := range first.Groups() {
+			a, b := first.View(uint32(g)), c.nodes[id].core.View(uint32(g))
+			if a.Applied != b.Applied || a.Chain != b.Chain {
+				c.t.Errorf("group %d: node %d has %d %x, node %d has %d %x", g, ids[0], a.Applied, a.Chain, id, b.Applied, b.Chain)
+			}
+		}
+	}
+}
+
+// Any node takes a publish; the one that leads delivers it.
+func TestAnyNodeServes(t *testing.T) {
+	c := newCluster(t, 3, Config{})
+	for id := range uint64(3) {
+		c.publish(id+1, "OK", fmt.Sprint("from-", id+1))
+	}
+	c.same()
+	cl := c.consumer(c.leader(1), 10)
+	wantBodies(t, c.finishAll(cl), "from-1", "from-2", "from-3")
+	c.same()
+}
+
+// The next leader goes on where the one before stopped: what was finished stays
+// finished, what was in flight comes again with one attempt more.
+func TestNextLeaderGoesOn(t *testing.T) {
+	c := newCluster(t, 3, Config{})
+	c.publish(1, "OK", "a", "b", "c", "d")
+	lead := c.leader(1)
+	cl := c.consumer(lead, 3)
+	list := cl.deliveries()
+	cl.Finish(list[0].ID)
+	cl.Requeue(list[1].ID, 60_000)
+	c.pass(second)
+	c.kill(lead)
+	c.pass(3 * second)
+	next := c.leader(1)
+	cl = c.consumer(next, 10)
+	for _, n := range cl.deliveries() {
+		if got := describe(n); got != "c/2" && got != "d/2" {
+			t.Errorf("the next leader delivers %s", got)
+		}
+		cl.Finish(n.ID)
+	}
+	c.pass(60 * second)
+	cl.want("b/2")
+	c.start(lead)
+	c.pass(3 * second)
+	c.same()
+}
+
+// A leader that is cut off cannot acknowledge, and sends its consumers away.
+func TestLeaderCutOff(t *testing.T) {
+	c := newCluster(t, 3, Config{})
+	c.publish(1, "OK", "a")
+	lead := c.leader(1)
+	cl := c.consumer(lead, 1)
+	cl.want("a/1")
+	c.cut = func(from, to uint64) bool { return from == lead || to == lead }
+	p := c.nodes[lead].dial()
+	p.Publish("t", []byte("lost"))
+	c.pass(2 * second)
+	if !cl.gone {
+		t.Error("the consumer of a leader that is cut off stays")
+	}
+	c.publish(c.other(lead), "OK", "b")
+	c.pass(4 * second)
+	if got := fmt.Sprint(p.got()); !strings.Contains(got, "QUORUM_LOST") {
+		t.Errorf("a publish at the node that is cut off: %s", got)
+	}
+	c.publish(lead, "E_PUB_FAILED READ_ONLY_DEGRADED", "refused")
+	c.cut = nil
+	c.pass(6 * second)
+	c.same()
+	cl = c.consumer(c.leader(1), 10)
+	wantBodies(t, c.finishAll(cl), "a", "b")
+}
+
+// Two of three nodes down: the third refuses, tells what it knows, and goes on
+// by itself when another one is back.
+func TestTwoDown(t *testing.T) {
+	c := newCluster(t, 3, Config{})
+	c.publish(1, "OK", "a")
+	lead := c.leader(1)
+	one, two := c.other(lead), c.other(lead, c.other(lead))
+	c.kill(lead)
+	c.kill(one)
+	c.pass(5 * second)
+	c.publish(two, "E_PUB_FAILED READ_ONLY_DEGRADED", "refused")
+	reply := c.nodes[two].request(Request{Kind: ReqRead, Topic: "t", Count: 10})
+	if len(reply.Read) != 1 || string(reply.Read[0].Body) != "a" {
+		t.Errorf("what is stored cannot be read: %+v", reply)
+	}
+	if s := c.nodes[two].core.Stats(); s.Groups[1].State != ReadOnly || !strings.Contains(s.Health, "read-only") {
+		t.Errorf("state %v, health %q", s.Groups[1].State, s.Health)
+	}
+	c.start(one)
+	c.pass(3 * second)
+	c.publish(two, "OK", "b")
+	c.same()
+}
+
+// A node that was away for more than the others keep in memory gets a snapshot,
+// and can lead from it.
+func TestCatchUpBySnapshot(t *testing.T) {
+	c := newCluster(t, 3, Config{LogBytes: 2 << 10, FileSize: 16 << 10, CacheBytes: 1})
+	c.publish(1, "OK", "first")
+	lead := c.leader(1)
+	away := c.other(lead)
+	c.kill(away)
+	var want []string
+	for i := range 100 {
+		body := fmt.Sprint(i, strings.Repeat("x", 100))
+		c.publish(lead, "OK", body)
+		want = append(want, body)
+	}
+	r := c.start(away)
+	c.pass(5 * second)
+	if r.points[PointSnapshotInstalled] == 0 || r.points[PointBodiesFetched] == 0 {
+		t.Fatal("no snapshot was installed")
+	}
+	c.same()
+	c.kill(away)
+	c.start(away) // from its journal
+	c.pass(2 * second)
+	c.same()
+	c.nodes[lead].request(Request{Kind: ReqTransfer, Group: 1, Node: away})
+	c.pass(second)
+	if c.leader(1) != away {
+		t.Fatalf("node %d leads, want %d", c.leader(1), away)
+	}
+	wantBodies(t, c.finishAll(c.consumer(away, 1000)), append([]string{"first"}, want...)...)
+}
+
+// A node that has lost its data does not come back under its id; a new one takes
+// its place, and the old id is let go.
+func TestWipedAndReplaced(t *testing.T) {
+	c := newCluster(t, 3, Config{LogBytes: 2 << 10})
+	c.publish(1, "OK", "a", "b", "c")
+	gone := c.other(c.leader(0))
+	c.kill(gone)
+	r := c.boot(gone, c.cfg)
+	c.pass(3 * second)
+	if why := r.core.Quarantined(); !strings.Contains(why, "an id is used once") {
+		t.Fatalf("a wiped node goes on: %q", why)
+	}
+	c.publish(c.leader(0), "OK", "d")
+	c.kill(gone)
+	cfg := c.cfg
+	cfg.Join = true
+	cfg.Cluster = append(slices.Clone(cfg.Cluster), Member{ID: 4, Address: "node-4"})
+	c.boot(4, cfg)
+	c.pass(second)
+	lead := c.leader(0)
+	reply := c.nodes[lead].request(Request{Kind: ReqReplace, Node: gone, NewNode: 4, Address: "node-4"})
+	if reply != nil && reply.Code != "" {
+		t.Fatalf("replace: %+v", reply)
+	}
+	c.pass(10 * second)
+	c.same()
+	for g := range c.nodes[lead].core.Groups() {
+		conf := c.nodes[lead].core.seats[g].log.Conf
+		if slices.Contains(conf.Voters, gone) || !slices.Contains(conf.Voters, uint64(4)) || len(conf.Learners) > 0 {
+			t.Errorf("group %d has %+v", g, conf)
+		}
+	}
+	// With the new node one more may be lost.
+	c.kill(c.other(4))
+	c.pass(3 * second)
+	c.publish(4, "OK", "e")
+}
+
+// A stop hands over first: no publish is refused for longer than that takes.
+func TestRollingRestart(t *testing.T) {
+	c := newCluster(t, 3, Config{})
+	c.publish(1, "OK", "a")
+	for id := uint64(1); id <= 3; id++ {
+		c.nodes[id].step(Event{Kind: EvStop})
+		c.pass(2500 * millisecond)
+		if !c.nodes[id].stopped {
+			t.Fatalf("node %d does not stop", id)
+		}
+		c.kill(id)
+		c.publish(c.other(), "OK", fmt.Sprint("without-", id))
+		c.start(id)
+		c.pass(2 * second)
+	}
+	c.same()
+}
