@@ -7,6 +7,7 @@ import (
 
 	pb "go.etcd.io/raft/v3/raftpb"
 
+	"pestle/broker/plant"
 	"pestle/broker/replica"
 )
 
@@ -205,6 +206,10 @@ func (c *Core) tellRaft(s *seat, m *pb.Message, fx *Effects) {
 	case pb.MsgVoteResp:
 		if !m.GetReject() {
 			fx.point(PointVoteGranted)
+		}
+	case pb.MsgHeartbeat:
+		if c.cfg.Plant.Is(plant.PriorTermCommit) {
+			m = c.commitEarly(s, m)
 		}
 	case pb.MsgPreVote:
 		fx.point(PointPreVoteAsked)

@@ -1,6 +1,14 @@
 package core
 
-import "pestle/broker/plant"
+import (
+	"slices"
+
+	pb "go.etcd.io/raft/v3/raftpb"
+
+	"pestle/broker/journal"
+	"pestle/broker/plant"
+	"pestle/broker/replica"
+)
 
 // withoutFinishes is the planted bug finish-lost-at-recovery: a ledger entry
 // without the finished messages that the journal still holds.
@@ -55,4 +63,53 @@ func (c *Core) closingOrder() []ConnID {
 		order = append(order, id)
 	}
 	return order
+}
+
+// ackEarly is the planted bug minority-ack: a publish of this node's is
+// acknowledged as soon as its leader, this node, has a place for it.
+func (c *Core) ackEarly(s *seat, index uint64, fx *Effects) {
+	e, err := s.log.Entry(index)
+	if err != nil || !s.leads || e.Origin.Node != c.cfg.Node || e.Origin.Life != c.cfg.Salt {
+		return
+	}
+	if op := c.claims[e.Origin.Ticket]; op != nil {
+		delete(c.claims, e.Origin.Ticket)
+		c.succeed(op, fx)
+	}
+}
+
+// putOver is the planted bug truncation-forgotten: an entry takes the place of
+// the one at its index, and what stood behind that stays.
+func putOver(log *replica.Log, e *pb.Entry, where journal.Position) error {
+	var behind []*pb.Entry
+	for i := e.GetIndex() + 1; i <= log.Last(); i++ {
+		behind = append(behind, replica.FromRecord(log.Record(0, i)))
+	}
+	err := log.Put(e, where)
+	for _, b := range behind {
+		if err == nil {
+			err = log.Put(b, where)
+		}
+	}
+	return err
+}
+
+// commitEarly is the planted bug prior-term-commit: a leader tells a follower
+// that whatever a majority has is committed, of whatever term it is.
+func (c *Core) commitEarly(s *seat, m *pb.Message) *pb.Message {
+	have := []uint64{s.log.Last()}
+	mine := uint64(0)
+	for _, p := range s.group.Peers() {
+		if p.Node == m.GetTo() {
+			mine = p.Match
+		}
+		if !p.Learner {
+			have = append(have, p.Match)
+		}
+	}
+	slices.Sort(have)
+	if most := min(mine, have[(len(have)-1)/2]); most > m.GetCommit() {
+		m.Commit = new(most)
+	}
+	return m
 }

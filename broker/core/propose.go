@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pestle/broker/journal"
+	"pestle/broker/plant"
 	"pestle/broker/replica"
 )
 
@@ -226,7 +227,7 @@ func (c *Core) forwarded(now Time, from stream, group uint32, term, seq uint64, 
 	switch {
 	case seq > last+1:
 		return // one before it was lost, and will come again
-	case seq <= last:
+	case seq <= last && !c.cfg.Plant.Is(plant.ForwardedTwiceTaken):
 		fx.point(PointForwardedTwice)
 		c.tellAccepted(s, from, last)
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"pestle/broker/journal"
+	"pestle/broker/plant"
 	"pestle/broker/replica"
 )
 
@@ -21,9 +22,17 @@ const (
 // hardSize is the longest recordHard in bytes.
 const hardSize = 1 + 3*binary.MaxVarintLen64
 
-func hardRecord(group uint32, h replica.Hard) journal.Record {
-	payload := appendUint(appendUint(appendUint([]byte{entryVersion}, h.Term), h.Vote), h.Commit)
-	return journal.Record{Group: group, Kind: recordHard, Term: h.Term, Payload: payload}
+// hardRecord says what a node stands by in a group: its term and vote, and how
+// far it knows the log to be committed.
+func (c *Core) hardRecord(s *seat, h replica.Hard, commit uint64) journal.Record {
+	if c.cfg.Plant.Is(plant.VoteForgotten) {
+		h.Vote = 0
+	}
+	if c.cfg.Plant.Is(plant.TermForgotten) {
+		h.Term, h.Vote = s.appliedTerm, 0
+	}
+	payload := appendUint(appendUint(appendUint([]byte{entryVersion}, h.Term), h.Vote), commit)
+	return journal.Record{Group: s.id, Kind: recordHard, Term: h.Term, Payload: payload}
 }
 
 func decodeHard(in []byte) (replica.Hard, error) {

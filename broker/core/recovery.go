@@ -137,7 +137,11 @@ func (r *Recovery) replayRecord(file uint64, stamp int64, record journal.Record,
 	if record.Kind == kindPublish || record.Kind == kindLedger {
 		r.stamp(record.Group, stamp)
 	}
-	return s.log.Put(replica.FromRecord(record), journal.Position{File: file, Offset: record.At})
+	entry, where := replica.FromRecord(record), journal.Position{File: file, Offset: record.At}
+	if c.cfg.Plant.Is(plant.TruncationForgotten) {
+		return putOver(s.log, entry, where)
+	}
+	return s.log.Put(entry, where)
 }
 
 func (r *Recovery) stamp(group uint32, stamp int64) {

@@ -244,7 +244,7 @@ func (c *Core) recordOf(p *placing) (journal.Record, bool) {
 		return replica.ToRecord(p.seat.id, p.Entries[i]), true
 	}
 	if i == len(p.Entries) && p.Hard != nil {
-		return hardRecord(p.seat.id, replica.Hard{Term: p.Hard.Term, Vote: p.Hard.Vote, Commit: p.seat.applied}), true
+		return c.hardRecord(p.seat, *p.Hard, p.seat.applied), true
 	}
 	return journal.Record{}, false
 }
@@ -269,6 +269,9 @@ func (c *Core) placedRecord(p *placing, where journal.Position, fx *Effects) {
 	}
 	if err := s.log.Put(e, where); err != nil {
 		panic(fmt.Sprintf("core: group %d: %v", s.id, err))
+	}
+	if c.cfg.Plant.Is(plant.MinorityAck) {
+		c.ackEarly(s, e.GetIndex(), fx)
 	}
 }
 
@@ -361,9 +364,12 @@ func (c *Core) placeHead() {
 	put(c.identity.record())
 	for _, s := range c.seats {
 		put(c.checkpointRecord(s))
-		put(hardRecord(s.id, replica.Hard{Term: s.log.Hard.Term, Vote: s.log.Hard.Vote, Commit: s.applied}))
+		put(c.hardRecord(s, s.log.Hard, s.applied))
 		for i := s.applied + 1; i <= s.log.Last(); i++ {
 			s.log.Move(i, put(s.log.Record(s.id, i)))
+		}
+		if c.cfg.Plant.Is(plant.HeadAheadOfLog) {
+			put(c.hardRecord(s, s.log.Hard, s.log.Last()))
 		}
 		s.placed, s.noted = w.batch, s.applied
 	}
@@ -379,7 +385,7 @@ func (c *Core) noteCommits() {
 	}
 	for _, s := range c.seats {
 		if s.noted < s.applied {
-			w.put(hardRecord(s.id, replica.Hard{Term: s.log.Hard.Term, Vote: s.log.Hard.Vote, Commit: s.applied}))
+			w.put(c.hardRecord(s, s.log.Hard, s.applied))
 			s.placed, s.noted = w.batch, s.applied
 		}
 	}

@@ -31,8 +31,15 @@ const (
 	LeaseForgotten
 	ReadyOverrun
 	DeferralDroppedAtRestart
-	WipedNodeVotes
 	MapOrder
+	MinorityAck
+	VoteForgotten
+	TermForgotten
+	TruncationForgotten
+	HeadAheadOfLog
+	PriorTermCommit
+	ForwardedTwiceTaken
+	WipedNodeVotes
 )
 
 // Bug is what there is to know of a planted bug.
@@ -53,8 +60,15 @@ func All() []Bug {
 		{LeaseForgotten, "lease-forgotten", "a delivery never times out while its consumer is connected", "drain"},
 		{ReadyOverrun, "ready-overrun", "a consumer gets one message more than its RDY allows", "flow-control"},
 		{DeferralDroppedAtRestart, "deferral-dropped-at-restart", "after a restart deferred messages are due at once", "not-early"},
-		{WipedNodeVotes, "wiped-node-votes", "a node that has lost its data goes on under its old id", "no-data-loss"},
 		{MapOrder, "map-order", "a stop closes the connections in an order that differs from run to run", ""},
+		{MinorityAck, "minority-ack", "a leader acknowledges a publish that only its own journal has", "no-data-loss"},
+		{VoteForgotten, "vote-forgotten", "a vote is given before it is durable", "one-leader"},
+		{TermForgotten, "term-forgotten", "a node answers in a term that its journal does not know", "one-leader"},
+		{TruncationForgotten, "truncation-forgotten", "after a restart entries are back that gave way to a new leader's", "same-entries"},
+		{HeadAheadOfLog, "head-ahead-of-log", "what a journal file begins with counts entries as committed that are not", "same-entries"},
+		{PriorTermCommit, "prior-term-commit", "a leader counts an earlier term's entries as committed once a majority has them", "same-entries"},
+		{ForwardedTwiceTaken, "forwarded-twice-taken", "a leader takes a forwarded publish that it has taken before", "delivery-guarantee"},
+		{WipedNodeVotes, "wiped-node-votes", "a node that has lost its data goes on under its old id", "same-entries"},
 	}
 }
 
