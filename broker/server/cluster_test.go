@@ -45,6 +45,30 @@ func TestWhatACoreTellsArrivesAtTheOther(t *testing.T) {
 	}
 }
 
+// What a peer sends is let go once it was stepped: much more arrives than may
+// be under way at once.
+func TestFramesArriveForEver(t *testing.T) {
+	cfg := testConfig(openDir(t, t.TempDir()))
+	cfg.PeerAddress = "127.0.0.1:0"
+	cfg.Core.Node = 1
+	there := start(t, cfg)
+	here := newPeers(t, 2)
+	const count = 40
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if stats := there.peers.Stats(); len(stats) > 0 && stats[0].ReceivedFrames >= count {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("too few frames of 1 MiB arrived: %+v", there.peers.Stats())
+		}
+		here.Tell(1, there.PeerAddr().String(), make([]byte, 1<<20))
+		here.Flush()
+	}
+	if n := here.Stats()[0].Connects; n != 1 {
+		t.Errorf("it took %d connections, want one", n)
+	}
+}
+
 func newPeers(t *testing.T, node uint64) *peer.Transport {
 	t.Helper()
 	peers := peer.New(peer.Config{Node: node, Log: testConfig(nil).Log})

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -263,6 +264,8 @@ func (f *faultFile) Sync() error {
 const (
 	childDir    = "PESTLE_TEST_CHILD_DIR"
 	childMemory = "PESTLE_TEST_CHILD_MEMORY"
+	childNode   = "PESTLE_TEST_CHILD_NODE"  // its id in a cluster
+	childPeers  = "PESTLE_TEST_CHILD_PEERS" // the addresses of nodes 1, 2, …, comma-separated
 )
 
 // TestMain turns the test binary into a broker when the environment names a
@@ -286,6 +289,16 @@ func runChild(dir string) error {
 	cfg := testConfig(fs)
 	if os.Getenv(childMemory) != "" {
 		cfg.Core.Durability = core.Memory
+	}
+	if node := os.Getenv(childNode); node != "" {
+		if cfg.Core.Node, err = strconv.ParseUint(node, 10, 64); err != nil {
+			return err
+		}
+		for i, address := range strings.Split(os.Getenv(childPeers), ",") {
+			cfg.Core.Cluster = append(cfg.Core.Cluster, core.Member{ID: uint64(i + 1), Address: address})
+		}
+		cfg.Core.DataGroups = 2
+		cfg.PeerAddress = cfg.Core.Cluster[cfg.Core.Node-1].Address
 	}
 	s, err := Open(cfg)
 	if err != nil {
