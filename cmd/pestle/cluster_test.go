@@ -51,7 +51,7 @@ func threeNodes() server.ClusterStatus {
 				{Node: 1, Match: 9, Active: true}, {Node: 4, Match: 2},
 			}},
 			{Group: 2, Role: "leader", State: "healthy", Term: 8, Lead: 2, Commit: 9, Applied: 9, Last: 9, Peers: []server.PeerStatus{
-				{Node: 1, Match: 9, Active: true}, {Node: 4, Match: 8, Active: true},
+				{Node: 1, Match: 0}, {Node: 4, Match: 8, Active: true},
 			}},
 		},
 	}
@@ -76,8 +76,8 @@ func TestClusterStatusIsATable(t *testing.T) {
 
 GROUP     STATE     LEADER  TERM  COMMIT  APPLIED  BEHIND
 metadata  healthy   1       7     20      19       ?
-1         degraded  2       8     9       9        node 4 by 7, silent
-2         healthy   2       8     9       9        node 4 by 1
+1         degraded  2       8     9       9        node 4 (silent) by 7
+2         healthy   2       8     9       9        node 1 (silent), node 4 by 1
 
 every group has a leader
 `

@@ -114,8 +114,10 @@ func behind(g server.GroupStatus) string {
 	for _, p := range g.Peers {
 		by := g.Last - min(p.Match, g.Last)
 		switch {
+		case !p.Active && p.Match == 0: // not heard of since this leader leads
+			late = append(late, fmt.Sprintf("node %d (silent)", p.Node))
 		case !p.Active:
-			late = append(late, fmt.Sprintf("node %d by %d, silent", p.Node, by))
+			late = append(late, fmt.Sprintf("node %d (silent) by %d", p.Node, by))
 		case by > 0:
 			late = append(late, fmt.Sprintf("node %d by %d", p.Node, by))
 		}
