@@ -325,6 +325,7 @@ func TestWipedAndReplaced(t *testing.T) {
 	c.publish(1, "OK", "a", "b", "c")
 	gone := c.other(c.leader(0))
 	c.kill(gone)
+	before := c.disks[gone]
 	r := c.boot(gone, c.cfg)
 	c.pass(3 * second)
 	if why := r.core.Quarantined(); !strings.Contains(why, "an id is used once") {
@@ -332,6 +333,7 @@ func TestWipedAndReplaced(t *testing.T) {
 	}
 	c.publish(c.leader(0), "OK", "d")
 	c.kill(gone)
+	c.disks[gone] = before
 	cfg := c.cfg
 	cfg.Join = true
 	cfg.Cluster = append(slices.Clone(cfg.Cluster), Member{ID: 4, Address: "node-4"})
@@ -350,6 +352,13 @@ func TestWipedAndReplaced(t *testing.T) {
 			t.Errorf("group %d has %+v", g, conf)
 		}
 	}
+	// Should the old one come back with its data, it is told.
+	old := c.start(gone)
+	c.pass(3 * second)
+	if why := old.core.Quarantined(); !strings.Contains(why, "was replaced or removed") {
+		t.Errorf("a node that was replaced comes back: %q", why)
+	}
+	c.kill(gone)
 	// With the new node one more may be lost.
 	c.kill(c.other(4))
 	c.pass(3 * second)
@@ -362,7 +371,7 @@ func TestRollingRestart(t *testing.T) {
 	c.publish(1, "OK", "a")
 	for id := uint64(1); id <= 3; id++ {
 		c.nodes[id].step(Event{Kind: EvStop})
-		c.pass(2500 * millisecond)
+		c.pass(500 * millisecond)
 		if !c.nodes[id].stopped {
 			t.Fatalf("node %d does not stop", id)
 		}
@@ -372,4 +381,49 @@ func TestRollingRestart(t *testing.T) {
 		c.pass(2 * second)
 	}
 	c.same()
+}
+
+// The parts of a publish's way are measured, and fit together.
+func TestSpans(t *testing.T) {
+	c := newCluster(t, 3, Config{})
+	lead := c.leader(1)
+	c.publish(lead, "OK", "a")
+	seen := map[Segment]int64{}
+	r := c.nodes[lead]
+	p := r.dial()
+	p.Publish("t", []byte("b"))
+	for range 40 { // a hundred microseconds between any two things that happen
+		for _, id := range sortedKeys(c.nodes) {
+			n := c.nodes[id]
+			n.now.Mono = c.now.Mono
+			n.work()
+			for _, s := range n.fx.Spans {
+				if id == lead {
+					seen[s.Segment] = s.NS
+				}
+			}
+			n.fx.Spans = nil
+			told := n.told
+			n.told = nil
+			for _, e := range told {
+				to := c.nodes[e.Node]
+				to.now.Mono = c.now.Mono
+				to.step(Event{Kind: EvTold, Data: e.Data})
+				for _, s := range to.fx.Spans {
+					if e.Node == lead {
+						seen[s.Segment] = s.NS
+					}
+				}
+			}
+			c.now.Mono += 100_000
+		}
+	}
+	for s := range SegmentCount {
+		if _, ok := seen[s]; !ok {
+			t.Errorf("%s is not measured", s)
+		}
+	}
+	if seen[SegmentAppend] <= 0 || seen[SegmentFollower] <= 0 {
+		t.Errorf("nothing takes time: %v", seen)
+	}
 }

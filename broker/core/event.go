@@ -101,10 +101,11 @@ type Effect struct {
 type Effects struct {
 	List   []Effect
 	Points []Point // passed, in order; for who wants to know, there is nothing to carry out
+	Spans  []Span  // measured; likewise
 }
 
 // Reset empties the lists and keeps their memory.
-func (fx *Effects) Reset() { fx.List, fx.Points = fx.List[:0], fx.Points[:0] }
+func (fx *Effects) Reset() { fx.List, fx.Points, fx.Spans = fx.List[:0], fx.Points[:0], fx.Spans[:0] }
 
 func (fx *Effects) add(e Effect) { fx.List = append(fx.List, e) }
 

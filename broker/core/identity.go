@@ -175,7 +175,7 @@ func (c *Core) enterQuarantine(why string, fx *Effects) {
 	if c.quarantine != "" {
 		return
 	}
-	c.quarantine = fmt.Sprintf("%s; start a new node under a new id with --join and run pestle cluster replace --node %d --new ID --address HOST:PORT", why, c.cfg.Node)
+	c.quarantine = fmt.Sprintf("%s; start a new node under a new id with --join and run pestle cluster replace %d --new ID --address HOST:PORT", why, c.cfg.Node)
 	fx.point(PointQuarantined)
 	fx.log(Error, "quarantine: %s", c.quarantine)
 	for _, s := range c.seats {

@@ -27,7 +27,7 @@ func (c *Core) noteLead(now Time, s *seat, fx *Effects) {
 		open = st.Term
 	}
 	if s.leads && (!st.Leader || open != s.open) {
-		s.leads = false
+		s.leads, s.probe = false, probe{}
 		fx.point(PointLeadLost)
 		fx.log(Info, "group %d: this node leads it no longer", s.id)
 		c.lost(s, fx)

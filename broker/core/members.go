@@ -73,9 +73,6 @@ func (c *Core) memberIDs() (ids []uint64) {
 // membersChanged does this node's part of a change.
 func (c *Core) membersChanged(o outcome, fx *Effects) {
 	c.setTick(c.now)
-	if m := c.meta.member(c.cfg.Node); m != nil && m.retired && c.quarantine == "" {
-		fx.log(Warn, "node %d was replaced: when its groups have let it go it can be stopped for ever", c.cfg.Node)
-	}
 	if op := c.claims[o.ticket]; o.ticket != 0 && op != nil {
 		delete(c.claims, o.ticket)
 		c.succeed(op, fx)
@@ -109,8 +106,10 @@ func (c *Core) transfer(r *Request, fx *Effects) {
 	c.reply(r.ID, "", "", fx)
 }
 
-// maxRead is how many messages one call returns at most.
-const maxRead = 64
+const (
+	maxRead      = 64      // messages that one call returns at most …
+	maxReadBytes = 1 << 20 // … and bytes of them, but for one larger
+)
 
 // readStored answers with what is stored of a topic from an offset on.
 func (c *Core) readStored(r *Request, fx *Effects) {
@@ -121,10 +120,16 @@ func (c *Core) readStored(r *Request, fx *Effects) {
 	}
 	f := &fetch{request: r.ID}
 	p := c.partitionOf(t)
+	size := int64(0)
 	for o := max(r.Offset, p.log.first(p.next)); o < p.next && len(f.items) < min(max(r.Count, 1), maxRead); o++ {
-		if m := p.log.at(o); m != nil && !m.rotten {
-			c.fetchBody(f, m, fx)
+		m := p.log.at(o)
+		if m == nil || m.rotten {
+			continue
 		}
+		if size += int64(m.size); len(f.items) > 0 && size > maxReadBytes {
+			break
+		}
+		c.fetchBody(f, m, fx)
 	}
 	c.answerFetch(f, fx)
 }

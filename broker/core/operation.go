@@ -94,12 +94,12 @@ func (t operationTimer) expire(c *Core, _ Time, fx *Effects) {
 	if op.ticket == 0 || c.withdraw(op.group, op.ticket) {
 		fx.point(PointRefusedReadOnly)
 		delete(c.claims, op.ticket)
-		c.fail(op, "READ_ONLY_DEGRADED no leader was found in time: nothing was written, try again", fx)
+		c.deny(op, codeReadOnly, "no leader was found in time: nothing was written, try again", fx)
 		return
 	}
 	fx.point(PointQuorumLost)
 	delete(c.claims, op.ticket)
-	c.fail(op, "QUORUM_LOST no majority of the nodes had it on disk in time: it may have been written, or be written yet", fx)
+	c.deny(op, codeQuorumLost, "no majority of the nodes had it on disk in time: it may have been written, or be written yet", fx)
 }
 
 func (c *Core) work(topic string) *topicWork {
@@ -187,7 +187,7 @@ func (c *Core) advance(now Time, op *operation, fx *Effects) (over bool) {
 func (c *Core) proposeFor(op *operation, p proposal, fx *Effects) bool {
 	if why, refused := c.refusal(p.group); refused {
 		fx.point(PointRefusedReadOnly)
-		c.fail(op, why, fx)
+		c.deny(op, codeReadOnly, why, fx)
 		return false
 	}
 	if c.admits(p.group, len(p.payload), p.essential) == full {
@@ -412,6 +412,16 @@ func (c *Core) succeed(op *operation, fx *Effects) {
 		cn.session.Reply(op.slot, nsq.OK)
 		c.touch(cn)
 	}
+}
+
+// deny answers an operation that fails for want of a quorum.
+func (c *Core) deny(op *operation, code, why string, fx *Effects) {
+	if op.http {
+		c.deadlines.cancel(&op.timer)
+		c.reply(op.request, code, why, fx)
+		return
+	}
+	c.fail(op, code+" "+why, fx)
 }
 
 // fail answers an operation that is refused: nothing of it was done or will

@@ -28,14 +28,16 @@ const (
 
 // The kinds of items.
 const (
-	itemHello    = 1 // nothing: the sender wants to be remembered
-	itemRaft     = 2 // group · message, see package replica
-	itemForward  = 3 // group · term · number · life, 8 bytes · ticket · kind, 1 byte · essential, 1 byte · payload
-	itemAccepted = 4 // group · term · number · life, 8 bytes
-	itemRefused  = 5 // group · term · number · life, 8 bytes · text
-	itemFetch    = 6 // see snapshot.go
-	itemBodies   = 7 // see snapshot.go
-	itemTransfer = 8 // group · node that is to lead
+	itemHello    = 1  // nothing: the sender wants to be remembered
+	itemRaft     = 2  // group · message, see package replica
+	itemForward  = 3  // group · term · number · life, 8 bytes · ticket · kind, 1 byte · essential, 1 byte · payload
+	itemAccepted = 4  // group · term · number · life, 8 bytes
+	itemRefused  = 5  // group · term · number · life, 8 bytes · text
+	itemFetch    = 6  // see snapshot.go
+	itemBodies   = 7  // see snapshot.go
+	itemTransfer = 8  // group · node that is to lead
+	itemWelcome  = 9  // nothing: the answer to itemHello; the frame's head says it all
+	itemRetired  = 10 // nothing: the receiver is no member of any group any more
 )
 
 // maxAddress is the longest address of a node in bytes.
@@ -138,6 +140,10 @@ func (c *Core) told(now Time, data []byte, fx *Effects) {
 	if f.known != 0 {
 		c.remembered(f.from, fx)
 	}
+	if c.released(f.from) {
+		c.item(f.from, itemRetired, nil)
+		return
+	}
 	d := decoder{in: f.items}
 	for len(d.in) > 0 && c.quarantine == "" {
 		kind := d.byte()
@@ -153,12 +159,30 @@ func (c *Core) told(now Time, data []byte, fx *Effects) {
 	}
 }
 
+// released reports that a node was replaced and that no group needs it any
+// more.
+func (c *Core) released(node uint64) bool {
+	if m := c.meta.member(node); m == nil || !m.retired {
+		return false
+	}
+	for _, s := range c.seats {
+		if s.log.Conf.Has(node) {
+			return false
+		}
+	}
+	return true
+}
+
 func (c *Core) toldItem(now Time, from uint64, kind byte, body []byte, fx *Effects) error {
 	if kind == itemHello {
 		c.item(from, itemWelcome, nil)
 		return nil
 	}
 	if kind == itemWelcome || !c.identity.born {
+		return nil
+	}
+	if kind == itemRetired {
+		c.enterQuarantine(fmt.Sprintf("node %d was replaced or removed, says node %d", c.cfg.Node, from), fx)
 		return nil
 	}
 	d := decoder{in: body}
@@ -171,7 +195,11 @@ func (c *Core) toldItem(now Time, from uint64, kind byte, body []byte, fx *Effec
 	}
 	switch kind {
 	case itemRaft:
-		return c.toldRaft(from, group, d.in, fx)
+		took := d.int()
+		if d.err != nil {
+			return d.err
+		}
+		return c.toldRaft(from, group, took, d.in, fx)
 	case itemForward:
 		return c.toldForward(now, from, group, &d, fx)
 	case itemAccepted, itemRefused:
@@ -198,9 +226,6 @@ func (c *Core) toldItem(now Time, from uint64, kind byte, body []byte, fx *Effec
 	return d.err
 }
 
-// itemWelcome answers itemHello: the frame's head says it all.
-const itemWelcome = 9
-
 func (c *Core) tellRaft(s *seat, m *pb.Message, fx *Effects) {
 	switch m.GetType() {
 	case pb.MsgVoteResp:
@@ -224,10 +249,14 @@ func (c *Core) tellRaft(s *seat, m *pb.Message, fx *Effects) {
 	case pb.MsgTimeoutNow:
 		fx.point(PointTimeoutNow)
 	}
-	c.item(m.GetTo(), itemRaft, replica.AppendMessage(appendUint(nil, uint64(s.id)), m))
+	took := int64(0)
+	if m.GetType() == pb.MsgAppResp && s.asked != 0 {
+		took, s.asked = c.now.Mono-s.asked, 0
+	}
+	c.item(m.GetTo(), itemRaft, replica.AppendMessage(appendInt(appendUint(nil, uint64(s.id)), took), m))
 }
 
-func (c *Core) toldRaft(from uint64, group uint32, body []byte, fx *Effects) error {
+func (c *Core) toldRaft(from uint64, group uint32, took int64, body []byte, fx *Effects) error {
 	m, err := replica.DecodeMessage(body)
 	if err != nil {
 		return err
@@ -248,12 +277,16 @@ func (c *Core) toldRaft(from uint64, group uint32, body []byte, fx *Effects) err
 	case pb.MsgApp:
 		if len(m.GetEntries()) > 0 {
 			fx.point(PointAppendReceived)
+			if s.asked == 0 {
+				s.asked = c.now.Mono
+			}
 		}
 	case pb.MsgVote, pb.MsgPreVote:
 		if term, ok := s.log.Term(s.log.Last()); ok && m.GetLogTerm() < term && m.GetIndex() > s.log.Last() {
 			fx.point(PointLongerLogLoses)
 		}
 	}
+	s.probe.answered(c.now, m, took, fx)
 	s.group.Step(m)
 	return nil
 }

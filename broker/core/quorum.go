@@ -117,13 +117,19 @@ func (c *Core) signs(s *seat) []quorumSign {
 // stalled reports that a leader has entries that are not committed.
 func (s *seat) stalled(st replica.Status) bool { return st.Last > st.Commit }
 
-// refusal says why a publish to a group is refused at once, if it is.
+// The codes of what a client is denied for want of a quorum.
+const (
+	codeReadOnly   = "READ_ONLY_DEGRADED" // nothing was written
+	codeQuorumLost = "QUORUM_LOST"        // it may have been written, or be written yet
+)
+
+// refusal says why a change of a group is denied at once, if it is.
 func (c *Core) refusal(group uint32) (why string, refused bool) {
 	if c.quarantine != "" {
-		return "READ_ONLY_DEGRADED this node is in quarantine: " + c.quarantine, true
+		return "this node is in quarantine: " + c.quarantine, true
 	}
 	if c.seat(group).quorum.state == ReadOnly {
-		return "READ_ONLY_DEGRADED no majority of the nodes answers: nothing was written, try again", true
+		return "no majority of the nodes answers: nothing was written, try again", true
 	}
 	return "", false
 }

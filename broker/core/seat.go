@@ -31,6 +31,8 @@ type seat struct {
 	streams  map[stream]uint64 // forwarded proposals taken in the term open, by where they come from
 	arrival  *arrival          // a snapshot whose bodies are not all here yet
 	quorum   quorum
+	probe    probe
+	asked    int64 // monotonic time at which entries came that are not answered yet; 0: none
 
 	placed   uint64 // batch that has the last record of this group
 	noted    uint64 // commit index that the journal holds
@@ -93,6 +95,7 @@ type placing struct {
 type withheld struct {
 	seat      *seat
 	batch     uint64
+	upTo      uint64 // last entry that is durable then
 	responses []*pb.Message
 	installed *pb.Snapshot // takes effect then
 }
@@ -111,6 +114,7 @@ func (c *Core) runGroups(now Time, fx *Effects) (moved bool) {
 				c.tellRaft(s, m, fx)
 			}
 			if w.Append != nil {
+				s.follow(now, w.Append)
 				c.queue = append(c.queue, placing{Append: w.Append, seat: s})
 				for _, e := range w.Append.Entries {
 					c.queued += journal.RecordSize(len(e.GetData()))
@@ -143,6 +147,7 @@ func (c *Core) applyEntry(now Time, s *seat, raw *pb.Entry, fx *Effects) {
 		panic("core: a committed entry cannot be read: " + err.Error())
 	}
 	s.note(e)
+	s.probe.applied(now, e.Index, fx)
 	o := outcome{group: s.id, kind: e.Kind, index: e.Index, payload: e.Payload, where: e.Where}
 	if e.Origin.Node == c.cfg.Node && e.Origin.Life == c.cfg.Salt {
 		o.ticket = e.Origin.Ticket
@@ -206,7 +211,7 @@ func (c *Core) placeOne(p *placing, fx *Effects, released *bool) (whole bool) {
 		s.placed = w.batch
 		p.next++
 	}
-	h := withheld{seat: s, batch: s.placed, responses: p.Responses, installed: p.Snapshot}
+	h := withheld{seat: s, batch: s.placed, upTo: s.log.Last(), responses: p.Responses, installed: p.Snapshot}
 	if h.batch <= w.durableBatch || w.memory || c.cfg.Plant.Is(plant.AckBeforeFsync) {
 		h.batch = 0
 	}
@@ -280,6 +285,7 @@ func (c *Core) release(h withheld, fx *Effects) {
 	if h.installed != nil {
 		c.installed(h.seat, h.installed, fx)
 	}
+	h.seat.probe.synced(c.now, h.upTo, fx)
 	for _, m := range h.responses {
 		if m.GetTo() == c.cfg.Node {
 			h.seat.group.Respond(m)

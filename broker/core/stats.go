@@ -19,8 +19,8 @@ func (c *Core) health() string {
 		return "quarantine: " + c.quarantine
 	}
 	for _, s := range c.seats {
-		if s.quorum.state == ReadOnly || s.quorum.state == Electing {
-			return fmt.Sprintf("group %d is %s: publishes to it wait or are refused, what is committed can be read", s.id, s.quorum.state)
+		if s.quorum.state == ReadOnly {
+			return fmt.Sprintf("group %d is %s: publishes to it are refused, what is committed can be read", s.id, s.quorum.state)
 		}
 	}
 	if c.writer.why != "" {
