@@ -29,7 +29,7 @@ const (
 // The kinds of items.
 const (
 	itemHello    = 1  // nothing: the sender wants to be remembered
-	itemRaft     = 2  // group · message, see package replica
+	itemRaft     = 2  // group · ns that an answer to entries took · message, see package replica
 	itemForward  = 3  // group · term · number · life, 8 bytes · ticket · kind, 1 byte · essential, 1 byte · payload
 	itemAccepted = 4  // group · term · number · life, 8 bytes
 	itemRefused  = 5  // group · term · number · life, 8 bytes · text
