@@ -71,9 +71,9 @@ type ackFinality struct {
 
 // finalBroker is what was proven over connections to one broker.
 type finalBroker struct {
-	delivers         bool
-	proven           int64
-	provenBeforeDown int64
+	delivers     bool
+	proven       int64
+	provenBefore int64 // it last ended, or another one delivered
 }
 
 // answering is one connection's side.
@@ -111,6 +111,9 @@ type doubtful struct {
 func (p *ackFinality) consumed(m *message, s *stream, conn *connection, position uint64, e history.Event) {
 	p.brokers = grown(p.brokers, conn.broker)
 	p.brokers[conn.broker].delivers = true
+	if !conn.leads {
+		p.tookOver(conn.broker)
+	}
 	original := m.positions[0] == position
 	if original {
 		p.again(m, s, conn, e)
@@ -206,7 +209,16 @@ func (p *ackFinality) wentDown(broker int) {
 	for i := range p.brokers {
 		if b := &p.brokers[i]; b.delivers && concerns(i, broker) {
 			p.downs++
-			b.provenBeforeDown = b.proven
+			b.provenBefore = b.proven
+		}
+	}
+}
+
+// tookOver notes that a broker delivers over a connection for the first time.
+func (p *ackFinality) tookOver(broker int) {
+	for i := range p.brokers {
+		if b := &p.brokers[i]; !concerns(i, broker) {
+			b.provenBefore = b.proven
 		}
 	}
 }
@@ -214,17 +226,17 @@ func (p *ackFinality) wentDown(broker int) {
 func (p *ackFinality) judge() judgement {
 	var before int64
 	for _, b := range p.brokers {
-		before += b.provenBeforeDown
+		before += b.provenBefore
 	}
 	j := judgement{findings: p.clone(), exposure: Exposure{
-		"finishes proven durable":                           p.proven,
-		"finishes proven durable before their broker ended": before,
+		"finishes proven durable": p.proven,
+		"finishes proven durable before their broker ended or another took over": before,
 	}}
 	switch {
 	case p.proven == 0:
 		j.missing = append(j.missing, "no finish was proven to be durable")
 	case p.downs > 0 && before == 0:
-		j.missing = append(j.missing, "no finish was proven to be durable before its broker ended")
+		j.missing = append(j.missing, "no finish was proven to be durable before its broker ended or another took over")
 	}
 	return j
 }

@@ -60,7 +60,7 @@ func Catalog() []Entry {
 			"a consumed message; at least once: also a retry and a duplicate that was explained"},
 		{AckFinality, Safety,
 			"a message whose finish had to be durable is not delivered again on that channel, whoever ends or takes over",
-			"a finish that was proven durable; where a broker that delivers ended, one that it was proven to have before that"},
+			"a finish that was proven durable; where a broker that delivers ended, one that was proven before that or before another took over"},
 		{Drain, Liveness,
 			"with the producers stopped, the backlog reaches zero within the drain's bound",
 			"a drain that came to its end"},

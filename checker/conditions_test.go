@@ -50,7 +50,7 @@ func TestMissingExposureIsInconclusive(t *testing.T) {
 
 		{"no finish is proven durable", AckFinality, "no finish was proven to be durable",
 			[]string{"- 103 o1 finish p1-1 @1"}, nil},
-		{"no finish is proven durable before a broker ended", AckFinality, "no finish was proven to be durable before its broker ended",
+		{"no finish is proven durable before a broker ended", AckFinality, "no finish was proven to be durable before its broker ended or another took over",
 			[]string{"- 103 o1 finish p1-1 @1", "+ 1211 o1 finish p2-5 @9"}, nil},
 		{"no window was ever full", FlowControl, "no consumer ever held as many deliveries as its RDY allows",
 			[]string{"+ 287 p1 attempt 53 defer=1", "+ 288 p1 ack 53", "+ 289 o1 consume p1-53 @43", "+ 289 s1 consume p1-53 @43",
@@ -122,7 +122,7 @@ func TestExposureOfCleanRun(t *testing.T) {
 			"messages consumed": 37, "retries": 3, "second positions of an id": 0,
 			"duplicates consumed": 1, "duplicates explained": 1,
 		},
-		AckFinality: {"finishes proven durable": 1, "finishes proven durable before their broker ended": 1},
+		AckFinality: {"finishes proven durable": 1, "finishes proven durable before their broker ended or another took over": 1},
 		Drain:       {"channels drained": 2},
 		FlowControl: {"deliveries counted by their client": 37, "deliveries that filled the window": 18},
 		NotEarly: {
