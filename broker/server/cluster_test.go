@@ -22,7 +22,7 @@ func TestWhatACoreTellsArrivesAtTheOther(t *testing.T) {
 	there.peers.Serve()
 	t.Cleanup(func() { there.peers.Close(); _ = there.closeListeners() })
 
-	here := &loop{disk: newDisk(nil, nil, plant.None), peers: newPeers(t, 1), core: &core.Core{}, ready: make(chan struct{})}
+	here := &loop{disk: newDisk(nil, nil, plant.None), peers: newPeers(t, 1), core: &core.Core{}, ready: make(chan struct{}), segments: newSegmentTimes()}
 	for _, text := range []string{"one", "two"} {
 		here.fx.List = append(here.fx.List, core.Effect{Kind: core.FxTell, Node: 2, Text: there.PeerAddr().String(), Data: []byte(text)})
 	}

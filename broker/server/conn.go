@@ -35,16 +35,19 @@ type conn struct {
 	sock net.Conn
 	mail *queue[message]
 
+	segments *segmentTimes
+
 	consumed chan struct{} // a token for each EvData that the loop is done with
 	gone     chan struct{} // closed when the reader is gone and the socket shut
 	life     life
 
 	closing bool // FxClose was seen; the loop's own
 
-	mu   sync.Mutex
-	out  []byte // not yet taken by the writer
-	last bool   // hang up after out
-	wake chan struct{}
+	mu    sync.Mutex
+	out   []byte    // not yet taken by the writer
+	since time.Time // when the core gave the first of out
+	last  bool      // hang up after out
+	wake  chan struct{}
 }
 
 // life tells the goroutines around the loop how it stands.
@@ -53,9 +56,9 @@ type life struct {
 	aborted <-chan struct{} // closed when nothing more may be sent either
 }
 
-func newConn(id core.ConnID, sock net.Conn, mail *queue[message], life life) *conn {
+func newConn(id core.ConnID, sock net.Conn, mail *queue[message], segments *segmentTimes, life life) *conn {
 	return &conn{
-		id: id, sock: sock, mail: mail, life: life,
+		id: id, sock: sock, mail: mail, segments: segments, life: life,
 		consumed: make(chan struct{}, 1), gone: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 }
@@ -94,7 +97,7 @@ func (c *conn) handOver(data []byte) {
 		return
 	default:
 	}
-	c.post(core.Event{Kind: core.EvData, Data: data})
+	c.mail.put(message{event: core.Event{Kind: core.EvData, Conn: c.id, Data: data}, conn: c, arrived: time.Now()})
 	select {
 	case <-c.consumed:
 	case <-c.life.ended:
@@ -117,7 +120,7 @@ func (c *conn) write() {
 			c.sock.Close()
 			return
 		}
-		out, last := c.take(spare)
+		out, since, last := c.take(spare)
 		for piece := range slices.Chunk(out, maxWrite) {
 			n, err := c.sock.Write(piece)
 			if n > 0 {
@@ -127,6 +130,7 @@ func (c *conn) write() {
 				c.sock.Close() // the reader reports it
 				return
 			}
+			took(c.segments.reply, since)
 		}
 		if last {
 			c.hangUp()
@@ -148,17 +152,21 @@ func (c *conn) hangUp() {
 	}
 }
 
-func (c *conn) take(spare []byte) (out []byte, last bool) {
+func (c *conn) take(spare []byte) (out []byte, since time.Time, last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out, c.out = c.out, spare[:0]
-	return out, c.last
+	return out, c.since, c.last
 }
 
-// send queues data; flush lets the writer have it.
-func (c *conn) send(data []byte) {
+// send queues data, which the core gave at a time; flush lets the writer have
+// it.
+func (c *conn) send(data []byte, given time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.out) == 0 {
+		c.since = given
+	}
 	c.out = append(c.out, data...)
 }
 

@@ -21,10 +21,11 @@ const (
 
 // message is one thing that happened.
 type message struct {
-	event  core.Event  // Kind 0: none
-	conn   *conn       // whose event it is
-	frame  *peer.Frame // of an EvTold
-	answer chan<- core.Reply
+	event   core.Event  // Kind 0: none
+	conn    *conn       // whose event it is
+	arrived time.Time   // of an EvData: when it was read
+	frame   *peer.Frame // of an EvTold
+	answer  chan<- core.Reply
 
 	written int   // so many bytes of FxWrite were taken by the kernel
 	fault   error // the disk failed in a way the core has no event for
@@ -45,6 +46,9 @@ type loop struct {
 	disk  *disk
 	peers *peer.Transport
 	ready chan struct{} // closed when clients may be served
+
+	segments *segmentTimes
+	began    time.Time // of the batch: the core's now, and so when what it counts ends
 
 	fx      core.Effects
 	conns   map[core.ConnID]*conn
@@ -72,6 +76,7 @@ func (l *loop) run() error {
 	var batch []message
 	for {
 		now := l.clock.Now()
+		l.began = time.Now()
 		for i := range batch {
 			if err := l.step(now, &batch[i]); err != nil {
 				return err
@@ -144,6 +149,9 @@ func (l *loop) step(now core.Time, m *message) error {
 		return nil
 	}
 	l.core.Step(now, m.event, &l.fx)
+	if m.event.Kind == core.EvData {
+		took(l.segments.decode, m.arrived)
+	}
 	return nil
 }
 
@@ -223,6 +231,7 @@ func (l *loop) carryOut() (done bool, err error) {
 		c.flush()
 	}
 	l.peers.Flush()
+	l.segments.spans(l.fx.Spans)
 	clear(l.touched)
 	l.touched = l.touched[:0]
 	clear(l.fx.List) // do not keep the bodies alive
@@ -233,7 +242,7 @@ func (l *loop) carryOut() (done bool, err error) {
 
 func (l *loop) send(id core.ConnID, data []byte) {
 	if c := l.conns[id]; c != nil {
-		c.send(data)
+		c.send(data, l.began)
 		if n := len(l.touched); n == 0 || l.touched[n-1] != c {
 			l.touched = append(l.touched, c)
 		}

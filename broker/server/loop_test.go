@@ -13,7 +13,7 @@ import (
 
 func TestReadersWaitForADiskThatIsBehind(t *testing.T) {
 	sock, _ := socketPair(t)
-	c := newConn(1, sock, newQueue[message](), life{})
+	c := newConn(1, sock, newQueue[message](), newSegmentTimes(), life{})
 	granted := func() bool {
 		select {
 		case <-c.consumed:
@@ -69,8 +69,8 @@ func socketPair(t *testing.T) (near, far net.Conn) {
 
 func TestNothingIsDoneAfterFxExit(t *testing.T) {
 	sock, _ := socketPair(t)
-	c := newConn(1, sock, newQueue[message](), life{})
-	l := &loop{conns: map[core.ConnID]*conn{1: c}, disk: newDisk(nil, nil, plant.None), peers: newPeers(t, 1)}
+	c := newConn(1, sock, newQueue[message](), newSegmentTimes(), life{})
+	l := &loop{conns: map[core.ConnID]*conn{1: c}, disk: newDisk(nil, nil, plant.None), peers: newPeers(t, 1), segments: newSegmentTimes()}
 	l.fx.List = []core.Effect{
 		{Kind: core.FxSend, Conn: 1, Data: []byte("before")},
 		{Kind: core.FxExit, Text: "reason"},
@@ -81,7 +81,7 @@ func TestNothingIsDoneAfterFxExit(t *testing.T) {
 	if done || !isExit(err) || err.Error() != "reason" {
 		t.Fatalf("got %v, %v; want an ExitError with the reason", done, err)
 	}
-	if out, _ := c.take(nil); string(out) != "before" {
+	if out, _, _ := c.take(nil); string(out) != "before" {
 		t.Errorf("queued for the connection: %q, want what came before", out)
 	}
 	if writes := l.disk.changes.take(nil); len(writes) > 0 {

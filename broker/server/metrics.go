@@ -31,13 +31,13 @@ func newDiskTimes() diskTimes {
 }
 
 // took observes the time since start.
-func took(h prometheus.Histogram, start time.Time) { h.Observe(time.Since(start).Seconds()) }
+func took(h prometheus.Observer, start time.Time) { h.Observe(time.Since(start).Seconds()) }
 
 // metricsHandler is GET /metrics.
 func (s *Server) metricsHandler() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
-		collector{s}, s.disk.times.write, s.disk.times.sync,
+		collector{s}, s.disk.times.write, s.disk.times.sync, s.segments.vec,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})

@@ -51,13 +51,14 @@ type Server struct {
 	http   *http.Server
 	peers  *peer.Transport
 
-	mail    *queue[message]
-	disk    *disk
-	ready   chan struct{}
-	ended   chan struct{}  // see life
-	aborted chan struct{}  // see life
-	conns   sync.WaitGroup // the accept loop and the goroutines of connections
-	works   sync.WaitGroup // the disk's goroutines
+	mail     *queue[message]
+	disk     *disk
+	segments *segmentTimes
+	ready    chan struct{}
+	ended    chan struct{}  // see life
+	aborted  chan struct{}  // see life
+	conns    sync.WaitGroup // the accept loop and the goroutines of connections
+	works    sync.WaitGroup // the disk's goroutines
 
 	started  time.Time
 	clients  atomic.Int64  // connections open
@@ -75,7 +76,7 @@ func Open(cfg Config) (*Server, error) {
 	mail := newQueue[message]()
 	s := &Server{
 		cfg: cfg, limits: cfg.Core.Limits, lock: lock,
-		mail: mail, disk: newDisk(cfg.FS, mail, cfg.Core.Plant),
+		mail: mail, disk: newDisk(cfg.FS, mail, cfg.Core.Plant), segments: newSegmentTimes(),
 		ready: make(chan struct{}), ended: make(chan struct{}), aborted: make(chan struct{}),
 		started: time.Now(), bodies: make(chan struct{}, maxBodies),
 	}
@@ -200,7 +201,7 @@ func (s *Server) recover() (*loop, error) {
 		return nil, err
 	}
 	l := &loop{
-		clock: s.cfg.Clock, log: s.cfg.Log, mail: s.mail, disk: s.disk, peers: s.peers, ready: s.ready,
+		clock: s.cfg.Clock, log: s.cfg.Log, mail: s.mail, disk: s.disk, peers: s.peers, ready: s.ready, segments: s.segments,
 		conns: map[core.ConnID]*conn{}, asked: map[core.RequestID]chan<- core.Reply{},
 	}
 	var err error
@@ -241,7 +242,7 @@ func (s *Server) accept(ctx context.Context) {
 			}
 			continue
 		}
-		c := newConn(id, sock, s.mail, life{s.ended, s.aborted})
+		c := newConn(id, sock, s.mail, s.segments, life{s.ended, s.aborted})
 		c.post(core.Event{Kind: core.EvOpened, Text: sock.RemoteAddr().String()})
 		s.clients.Add(1)
 		s.conns.Go(func() {
