@@ -102,7 +102,7 @@ func (w *world) leading() *core.Stats {
 	last := uint64(0)
 	for _, id := range asked {
 		if reply := w.requests[id].reply; reply != nil {
-			if term, leads := tenure(reply.Stats, w.plan.Workload.Topic); (leads || len(w.brokers) == 1) && (best == nil || term > last) {
+			if term, leads := tenure(reply.Stats, w.plan.Workload.Topic); leads && (best == nil || term > last) {
 				best, last = reply.Stats, term
 			}
 		}

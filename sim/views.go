@@ -5,10 +5,16 @@ import (
 	"pestle/sim/invariant"
 )
 
-// A core of one broker shows nothing of its groups.
+// groupsOf is how many groups a core has, the metadata's included.
+func groupsOf(c *core.Core) uint32 { return uint32(c.Groups()) }
 
-func groupsOf(*core.Core) uint32 { return 0 }
+// viewOf is what a core shows of a group.
+func viewOf(c *core.Core, group uint32) invariant.View {
+	v := c.View(group)
+	return invariant.View{
+		Leads: v.Role == core.Leader, Term: v.Term, Commit: v.Commit, Applied: v.Applied, Last: v.Last, Chain: v.Chain,
+	}
+}
 
-func viewOf(*core.Core, uint32) invariant.View { return invariant.View{} }
-
-func peersOf(*core.Core, uint32) []core.PeerStats { return nil }
+// peersOf is what the leader of a group says of the others.
+func peersOf(c *core.Core, group uint32) []core.PeerStats { return c.Stats().Groups[group].Peers }

@@ -8,7 +8,7 @@ import (
 // OfStatistics says what is wrong with one snapshot of a broker's statistics,
 // whose numbers have to fit together; nil: nothing.
 //
-//	commit          what is applied is committed and in the log, and so is what the log leaves out
+//	commit          what is applied is committed and in the log; what the log leaves out is committed
 //	in flight       a channel's are those of its clients, and no client has more than it asked for
 //	conservation    what waits, is in flight or deferred is not more than was got and is not finished
 //	owner           who says that it leads a topic leads its group
@@ -16,7 +16,7 @@ import (
 func OfStatistics(s *core.Stats) *Breach {
 	for i := range s.Groups {
 		g := &s.Groups[i]
-		if g.Applied > g.Commit || g.Applied > g.Last || g.First > g.Applied+1 {
+		if g.Applied > g.Commit || g.Applied > g.Last || g.First > g.Commit+1 {
 			return breach(Statistics, "broker-%d, group %d: the log begins at %d, applied %d, commit %d, last %d",
 				s.Node, g.Group, g.First, g.Applied, g.Commit, g.Last)
 		}
