@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	pb "go.etcd.io/raft/v3/raftpb"
 
@@ -17,6 +18,7 @@ func (c *Core) installed(s *seat, snap *pb.Snapshot, fx *Effects) {
 		panic(fmt.Sprintf("core: a snapshot of group %d that was written down cannot be read: %v", s.id, err))
 	}
 	c.letGo(a)
+	c.loseSight(s, fx)
 	s.applied, s.appliedTerm = snap.GetMetadata().GetIndex(), snap.GetMetadata().GetTerm()
 	s.group.Installed(snap)
 	fx.point(PointSnapshotInstalled)
@@ -29,6 +31,22 @@ func (c *Core) installed(s *seat, snap *pb.Snapshot, fx *Effects) {
 		return
 	}
 	c.reattach(s, fx)
+}
+
+// loseSight gives up on publishes that were handed in: whether the snapshot
+// holds them cannot be seen.
+func (c *Core) loseSight(s *seat, fx *Effects) {
+	for _, p := range slices.Clone(s.proposed.list) {
+		if p.term == 0 || p.kind != kindPublish {
+			continue
+		}
+		s.proposed.remove(p.ticket)
+		if op := c.claims[p.ticket]; op != nil {
+			delete(c.claims, p.ticket)
+			fx.point(PointQuorumLost)
+			c.deny(op, codeQuorumLost, "this node was behind and cannot tell: it may have been written", fx)
+		}
+	}
 }
 
 // load makes the state of a snapshot that of a group.
@@ -56,7 +74,7 @@ func (c *Core) load(s *seat, im *image) error {
 		p.log.each(c.forgot)
 	}
 	c.groups[s.id-1] = g
-	s.clock.follow(c.now, g.log)
+	s.clock.hear(c.now, g.log)
 	return nil
 }
 

@@ -44,6 +44,7 @@ type outcome struct {
 	group   uint32
 	kind    uint8
 	index   uint64
+	term    uint64
 	payload []byte
 	where   journal.Position // of the payload
 	ticket  uint64           // of the proposal, if that was this node's in this life
@@ -198,6 +199,30 @@ func stamp(kind uint8, payload []byte, log int64) {
 	}
 }
 
+// stampOf is the log time that an entry carries; 0: none.
+func stampOf(kind uint8, payload []byte) int64 {
+	switch kind {
+	case kindPublish:
+		if len(payload) >= publishBody {
+			return int64(binary.LittleEndian.Uint64(payload[1:]))
+		}
+	case kindLedger:
+		if e, err := decodeLedger(payload); err == nil {
+			return e.asOf
+		}
+	}
+	return 0
+}
+
+// newStamp is the log time that an entry of another leader carries; 0: none, or
+// the clock follows it already.
+func (s *seat) newStamp(o outcome) int64 {
+	if s.leads || o.index <= s.ownIndex && o.term <= s.ownTerm {
+		return 0
+	}
+	return stampOf(o.kind, o.payload)
+}
+
 // repeat sends again, after a while, what the leader has not taken.
 func (c *Core) repeat(s *seat, fx *Effects) {
 	o := &s.proposed
@@ -222,6 +247,9 @@ func (c *Core) forwarded(now Time, from stream, group uint32, term, seq uint64, 
 	s := c.seat(group)
 	if s.group == nil || !s.leads || s.open != term {
 		return // whoever sent it learns of the new leader and hands it in again
+	}
+	if s.proposed.handed < len(s.proposed.list) {
+		return // this node's own wait, and nothing overtakes a ledger entry
 	}
 	last := s.streams[from]
 	switch {

@@ -21,6 +21,7 @@ type Recovery struct {
 	reader journal.Reader
 	failed error
 	stamps []int64 // by group: node's log time of the last record that carries the group's
+	absent []lostBody
 }
 
 // NewRecovery begins the life of a node.
@@ -215,8 +216,22 @@ func (r *Recovery) checkpoint(s *seat, record journal.Record, first bool) error 
 	return r.c.load(s, &image{chain: chain, state: state})
 }
 
+// lostBody is a message of a snapshot whose body was in a file that is gone.
+type lostBody struct {
+	group, partition uint32
+	offset           uint64
+}
+
+// snapshot goes over to the state of a snapshot. The file of a body in it may
+// be gone, as the entry that allowed it to go comes later.
 func (r *Recovery) snapshot(s *seat, record journal.Record) error {
 	im, err := readImage(s.id, record.Payload, true)
+	im.each(func(partition uint32, x *stub) {
+		if x.have && x.where.File < r.c.writer.files[0].seq {
+			x.have, x.where = false, journal.Position{}
+			r.absent = append(r.absent, lostBody{s.id, partition, x.offset})
+		}
+	})
 	if err == nil {
 		err = r.c.load(s, &im)
 	}
@@ -237,7 +252,7 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 	}
 	tail, err := r.reader.Finish()
 	if err == nil {
-		err = r.c.checkWhole()
+		err = r.c.checkWhole(r.absent)
 	}
 	if err != nil {
 		return nil, err
@@ -282,14 +297,25 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 func (r *Recovery) setClocks() {
 	c := r.c
 	for _, s := range c.seats {
-		if s.id == 0 || c.group(s.id).log == 0 {
+		if s.id == 0 {
+			continue
+		}
+		log := c.group(s.id).log
+		for i := s.applied + 1; i <= s.log.Last(); i++ {
+			if e, err := s.log.Entry(i); err == nil {
+				log = max(log, stampOf(e.Kind, e.Payload))
+			}
+		}
+		if log == 0 {
 			continue
 		}
 		away := int64(0)
 		if s.id < uint32(len(r.stamps)) && r.stamps[s.id] != 0 {
 			away = max(0, c.logBase-r.stamps[s.id])
 		}
-		s.clock = groupClock{log: c.group(s.id).log + away, mono: c.now.Mono}
+		s.clock = groupClock{log: log + away, mono: c.now.Mono}
+		s.ownIndex = s.log.Last()
+		s.ownTerm, _ = s.log.Term(s.ownIndex)
 	}
 }
 
@@ -351,7 +377,12 @@ func (c *Core) recovered(now Time, fx *Effects) {
 
 // checkWhole looks whether every message that some channel needs is there: a
 // file that was taken away at the front of the journal leaves no other trace.
-func (c *Core) checkWhole() error {
+func (c *Core) checkWhole(absent []lostBody) error {
+	for _, b := range absent {
+		if p := c.group(b.group).partition(b.partition); p != nil && p.log.at(b.offset) != nil {
+			return fmt.Errorf("message %d of topic %q is needed and is in none of the journal files: the oldest ones are missing; restore the data directory from a copy", b.offset, p.topic)
+		}
+	}
 	for _, g := range c.groups {
 		for _, p := range g.partitions {
 			first := p.log.first(p.next)

@@ -27,6 +27,8 @@ type seat struct {
 	leads bool   // this node leads, in the term open
 
 	clock    groupClock
+	ownIndex uint64 // the last entry that the node began its life with …
+	ownTerm  uint64 // … and its term: the clock was set by it
 	proposed outstanding
 	streams  map[stream]uint64 // forwarded proposals taken in the term open, by where they come from
 	arrival  *arrival          // a snapshot whose bodies are not all here yet
@@ -42,9 +44,10 @@ type seat struct {
 }
 
 // groupClock is a group's log time, with which its leader stamps entries: it
-// never goes back while a node leads. Others follow it by what they apply, so
-// that one that takes over goes on where it was, late by the way of an entry
-// and never early.
+// never goes back while a node leads. Others follow it by what they apply, also
+// when they had thought it later: what the next leader defers counts from the
+// stamps of this one. So one that takes over goes on where it was, late by the
+// way of an entry and never early.
 type groupClock struct {
 	log  int64 // log time …
 	mono int64 // … at this monotonic time
@@ -55,12 +58,8 @@ func (k groupClock) at(now Time) int64 { return k.log + now.Mono - k.mono }
 // monoAt is the monotonic time at a log time.
 func (k groupClock) monoAt(log int64) int64 { return k.mono + log - k.log }
 
-// follow takes over what an entry says.
-func (k *groupClock) follow(now Time, log int64) {
-	if log > k.at(now) {
-		k.log, k.mono = log, now.Mono
-	}
-}
+// hear takes over what an entry of another leader says.
+func (k *groupClock) hear(now Time, log int64) { k.log, k.mono = log, now.Mono }
 
 // seat returns the node's place in a group; it is made when it is not there.
 func (c *Core) seat(id uint32) *seat {
@@ -104,6 +103,9 @@ type withheld struct {
 // anything.
 func (c *Core) runGroups(now Time, fx *Effects) (moved bool) {
 	for _, s := range c.seats {
+		if c.quarantine != "" {
+			return false
+		}
 		for s.group != nil {
 			w, ok := s.group.Next()
 			if !ok {
@@ -121,7 +123,9 @@ func (c *Core) runGroups(now Time, fx *Effects) (moved bool) {
 				}
 			}
 			for _, e := range w.Committed {
-				c.applyEntry(now, s, e, fx)
+				if c.applyEntry(now, s, e, fx); c.quarantine != "" {
+					return moved
+				}
 			}
 			s.group.Applied(w)
 			if s.log.Trim(c.cfg.LogBytes, s.applied) {
@@ -148,7 +152,7 @@ func (c *Core) applyEntry(now Time, s *seat, raw *pb.Entry, fx *Effects) {
 	}
 	s.note(e)
 	s.probe.applied(now, e.Index, fx)
-	o := outcome{group: s.id, kind: e.Kind, index: e.Index, payload: e.Payload, where: e.Where}
+	o := outcome{group: s.id, kind: e.Kind, index: e.Index, term: e.Term, payload: e.Payload, where: e.Where}
 	if e.Origin.Node == c.cfg.Node && e.Origin.Life == c.cfg.Salt {
 		o.ticket = e.Origin.Ticket
 		s.proposed.remove(o.ticket)

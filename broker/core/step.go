@@ -80,7 +80,7 @@ func (c *Core) settle(now Time, fx *Effects) {
 // pending reports that a group wants something.
 func (c *Core) pending() bool {
 	for _, s := range c.seats {
-		if s.group != nil && s.group.Pending() {
+		if c.quarantine == "" && s.group != nil && s.group.Pending() {
 			return true
 		}
 	}
@@ -102,7 +102,8 @@ func (c *Core) enact(now Time, s *seat, o outcome, fx *Effects) {
 	if o.group == 0 {
 		name, err := c.meta.apply(o.kind, o.payload)
 		if err != nil {
-			panic("core: a committed entry cannot be applied: " + err.Error())
+			c.cannotApply(o, err, fx)
+			return
 		}
 		switch {
 		case o.kind == kindMembers:
@@ -116,10 +117,13 @@ func (c *Core) enact(now Time, s *seat, o outcome, fx *Effects) {
 	}
 	done, err := c.group(o.group).apply(o.kind, o.payload, o.where)
 	if err != nil {
-		panic("core: a committed entry cannot be applied: " + err.Error())
+		c.cannotApply(o, err, fx)
+		return
 	}
 	p := done.partition
-	s.clock.follow(now, c.group(o.group).log)
+	if log := s.newStamp(o); log != 0 {
+		s.clock.hear(now, log)
+	}
 	switch o.kind {
 	case kindPublish:
 		c.published(now, done, o, fx)
@@ -137,6 +141,16 @@ func (c *Core) enact(now Time, s *seat, o outcome, fx *Effects) {
 	case kindPartitionOpen:
 		c.workOn(now, p.topic, fx)
 	}
+}
+
+// cannotApply ends the part of a node whose state is another than that of the
+// node that proposed an entry.
+func (c *Core) cannotApply(o outcome, err error, fx *Effects) {
+	why := fmt.Sprintf("entry %d of group %d is committed and cannot be applied: %v", o.index, o.group, err)
+	if !c.clustered() {
+		panic("core: " + why)
+	}
+	c.enterQuarantine(why, fx)
 }
 
 func (c *Core) created(now Time, ev Event, fx *Effects) {
