@@ -19,7 +19,7 @@ func benchCommand() *cobra.Command {
 		Short: "Measure Pestle on this machine",
 		Args:  cobra.NoArgs,
 	}
-	cmd.AddCommand(benchSimCommand())
+	cmd.AddCommand(benchSimCommand(), benchPublishCommand())
 	return cmd
 }
 
