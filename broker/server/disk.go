@@ -98,9 +98,11 @@ func (d *disk) close() error {
 
 // change runs the ordered effects until stop is closed. The first failure
 // that the core has no event for ends it: what follows on such a disk could
-// only make things worse.
+// only make things worse. That a write is done is told with what follows it, so
+// that the loop is woken once for both.
 func (d *disk) change(stop <-chan struct{}) {
 	var batch []core.Effect
+	var done []message
 	for {
 		select {
 		case <-d.changes.wake:
@@ -110,7 +112,12 @@ func (d *disk) change(stop <-chan struct{}) {
 		batch = d.changes.take(batch)
 		for i := range batch {
 			m := d.carryOut(&batch[i])
-			d.mail.put(m)
+			done = append(done, m)
+			if m.event.Kind != 0 || m.fault != nil || i == len(batch)-1 {
+				d.mail.put(done...)
+				clear(done)
+				done = done[:0]
+			}
 			if m.fault != nil || m.event.Kind == core.EvSynced && m.event.Failed && !d.plant.Is(plant.FsyncErrorIgnored) {
 				return
 			}

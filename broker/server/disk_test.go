@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"pestle/broker/core"
 	"pestle/broker/nsq"
 	"pestle/broker/plant"
 )
@@ -145,4 +146,58 @@ func (f countingFile) Sync() error {
 	f.fs.count++
 	f.fs.mu.Unlock()
 	return f.File.Sync()
+}
+
+// syncWatch calls a function at each sync of its files.
+type syncWatch struct {
+	FS
+	at func()
+}
+
+func (w syncWatch) Create(name string) (File, error) {
+	f, err := w.FS.Create(name)
+	return watchedFile{f, w.at}, err
+}
+
+type watchedFile struct {
+	File
+	at func()
+}
+
+func (f watchedFile) Sync() error {
+	f.at()
+	return f.File.Sync()
+}
+
+// Each news of the disk wakes the loop: that a write is done can wait for the
+// sync behind it, but not when there is none.
+func TestAWriteIsToldWithTheSyncBehindIt(t *testing.T) {
+	mail := newQueue[message]()
+	var early []message
+	d := newDisk(syncWatch{openDir(t, t.TempDir()), func() { early = append(early, mail.take(nil)...) }}, mail, plant.None)
+	stop := make(chan struct{})
+	over := make(chan struct{})
+	go func() { defer close(over); d.change(stop) }()
+	defer func() { close(stop); <-over; _ = d.close() }()
+	told := func(count int) (got []message) {
+		for len(got) < count {
+			receive(t, mail.wake, "news of the disk")
+			got = append(got, mail.take(nil)...)
+		}
+		return got
+	}
+	d.changes.put(core.Effect{Kind: core.FxCreate, Token: 1, File: 1, N: 100})
+	told(1)
+	d.changes.put(
+		core.Effect{Kind: core.FxWrite, File: 1, Data: []byte("ab")},
+		core.Effect{Kind: core.FxSync, Token: 2, File: 1},
+		core.Effect{Kind: core.FxWrite, File: 1, Offset: 2, Data: []byte("c")},
+	)
+	got := told(3)
+	if got[0].written != 2 || got[1].event.Kind != core.EvSynced || got[1].event.Failed || got[2].written != 1 {
+		t.Errorf("told %+v, want a write of 2 bytes, the sync, and a write of 1", got)
+	}
+	if len(early) > 0 {
+		t.Errorf("%+v was told while the sync ran", early)
+	}
 }
