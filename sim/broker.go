@@ -101,6 +101,7 @@ func (b *broker) boot(now int64) {
 	cfg := b.config()
 	cfg.Salt = b.noise.Uint64()
 	r := core.NewRecovery(cfg)
+	b.disk.SyncDirectory()
 	for _, file := range b.disk.Files() {
 		content, _ := b.disk.Content(file)
 		b.sayData(now, b.name, "recover", file, 0, content)

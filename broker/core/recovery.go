@@ -12,6 +12,7 @@ import (
 // Recovery builds a Core from what an earlier one left in the journal.
 //
 //	r := core.NewRecovery(cfg)
+//	sync the directory, so that no file goes with the power that was just found
 //	for each journal file, in ascending order { err := r.Feed(number, content) }
 //	c, err := r.Finish(now, &fx)
 //

@@ -254,6 +254,11 @@ const maxFile = 1 << 30
 // load opens every journal file there is and feeds it to r, oldest first.
 // Files that are not the journal's are left alone.
 func (d *disk) load(r *core.Recovery) error {
+	// A name that was not durable when its process was killed must not go, with
+	// everything that is written to the file from now on.
+	if err := d.fs.Sync(); err != nil {
+		return fmt.Errorf("sync data directory: %w", err)
+	}
 	names, err := d.fs.List()
 	if err != nil {
 		return fmt.Errorf("list data directory: %w", err)

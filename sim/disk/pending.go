@@ -115,6 +115,15 @@ func (d *Disk) dropDirty(f *file) {
 	})
 }
 
+// SyncDirectory makes durable what the names stand for, as a process does that
+// finds them at its start: whoever made a file may have ended before its name
+// was durable.
+func (d *Disk) SyncDirectory() {
+	if !d.strikes(Lying) {
+		d.syncDirectory()
+	}
+}
+
 // syncDirectory makes all directory entries durable. What was pending for a
 // file that is gone with them is forgotten.
 func (d *Disk) syncDirectory() {

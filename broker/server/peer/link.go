@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"pestle/broker/server/socket"
 )
 
 const (
@@ -25,6 +27,10 @@ const (
 
 	// closeGrace bounds the sending of what is left at a close.
 	closeGrace = time.Second
+
+	// maxNow is the most that is written without the writer, in bytes: so much
+	// takes the kernel no longer than to wake it.
+	maxNow = 64 << 10
 
 	// keepOut is the largest buffer kept for the next frames, in bytes.
 	keepOut = 1 << 20
@@ -42,10 +48,13 @@ type link struct {
 	cancel  context.CancelFunc
 
 	mu      sync.Mutex
-	out     []byte // frames that the writer has not taken
-	frames  int    // in out
-	pending int    // bytes in out, and those the writer took and the network did not
-	resting bool   // between two attempts to connect: everything is dropped
+	out     []byte        // frames that the writer has not taken
+	frames  int           // in out
+	begun   int           // so many bytes of out the network has taken already
+	pending int           // bytes in out, and those the writer took, that the network has not taken
+	resting bool          // between two attempts to connect: everything is dropped
+	writing bool          // the writer has frames
+	now     socket.Writer // of the connection there is
 	wake    chan struct{}
 }
 
@@ -73,7 +82,12 @@ func (l *link) queue(frame []byte) {
 	l.pending += size
 }
 
+// flush lets what is queued leave. Little is written at once, if the network
+// takes it: the writer would have to be woken.
 func (l *link) flush() {
+	if l.writeNow() {
+		return
+	}
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -168,6 +182,8 @@ func (l *link) carry(sock net.Conn) error {
 		sock.Close()
 		close(gone)
 	})
+	l.online(socket.NewWriter(sock))
+	defer l.online(socket.Writer{})
 	var spare []byte
 	for {
 		closing := false
@@ -178,8 +194,8 @@ func (l *link) carry(sock net.Conn) error {
 		case <-l.ctx.Done():
 			closing = true
 		}
-		out, frames := l.take(spare)
-		if err := l.write(sock, out, frames); err != nil || closing {
+		out, begun, frames := l.take(spare)
+		if err := l.write(sock, out, begun, frames); err != nil || closing {
 			return err
 		}
 		if spare = out; cap(spare) > keepOut {
@@ -188,18 +204,48 @@ func (l *link) carry(sock net.Conn) error {
 	}
 }
 
-func (l *link) take(spare []byte) (out []byte, frames int) {
+// writeNow reports whether nothing is left for the writer. What it leaves
+// begins in the middle of a frame, perhaps.
+func (l *link) writeNow() (all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out, frames = l.out, l.frames
-	l.out, l.frames = spare[:0], 0
-	return out, frames
+	if l.writing || l.begun > 0 || len(l.out) > maxNow {
+		return false
+	}
+	n := l.now.Write(l.out)
+	l.pending -= n
+	if n < len(l.out) {
+		l.begun = n
+		return false
+	}
+	l.counts.sentBytes.Add(uint64(n))
+	l.counts.sentFrames.Add(uint64(l.frames))
+	l.out, l.frames = l.out[:0], 0
+	return true
+}
+
+// online says over which connection writeNow may write.
+func (l *link) online(w socket.Writer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now, l.writing = w, false
+}
+
+// take gives the writer the frames, of which the network has taken begun bytes
+// already.
+func (l *link) take(spare []byte) (out []byte, begun, frames int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out, begun, frames = l.out, l.begun, l.frames
+	l.out, l.begun, l.frames = spare[:0], 0, 0
+	l.writing = len(out) > 0
+	return out, begun, frames
 }
 
 // write sends whole frames. Each piece must be taken in time.
-func (l *link) write(sock net.Conn, out []byte, frames int) (err error) {
-	sent := 0
-	for piece := range slices.Chunk(out, maxWrite) {
+func (l *link) write(sock net.Conn, out []byte, begun, frames int) (err error) {
+	sent := begun
+	for piece := range slices.Chunk(out[begun:], maxWrite) {
 		if err = sock.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
 			break
 		}
@@ -219,6 +265,11 @@ func (l *link) write(sock net.Conn, out []byte, frames int) (err error) {
 	}
 	l.counts.sentBytes.Add(uint64(sent))
 	l.counts.sentFrames.Add(uint64(frames))
+	if err == nil { // else the connection is broken, perhaps in the middle of a frame
+		l.mu.Lock()
+		l.writing = false
+		l.mu.Unlock()
+	}
 	return err
 }
 
@@ -234,8 +285,8 @@ func (l *link) rest() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.counts.droppedFrames.Add(uint64(l.frames))
-	l.pending -= len(l.out)
-	l.out, l.frames, l.resting = nil, 0, true
+	l.pending -= len(l.out) - l.begun
+	l.out, l.begun, l.frames, l.resting = nil, 0, 0, true
 }
 
 func (l *link) resume() {

@@ -151,7 +151,7 @@ func TestNothingGathersBetweenAttempts(t *testing.T) {
 	l.queue([]byte("during"))
 	l.resume()
 	l.queue([]byte("after"))
-	out, frames := l.take(nil)
+	out, _, frames := l.take(nil)
 	if want := appendFrame(nil, []byte("after")); !bytes.Equal(out, want) || frames != 1 || l.pending != len(want) {
 		t.Errorf("%d frames are queued, %q, %d bytes; want the last one only", frames, out, l.pending)
 	}
