@@ -52,12 +52,12 @@ func brokenRules(s Scenario, p Plan) []string {
 			if meet && a.Kind != faults.BitRot && b.Kind != faults.BitRot {
 				bad("faults %d and %d are both on %s", a.Ref, b.Ref, a.Target)
 			}
-			if b.Away > 0 && !slices.Contains(away, b.Target) {
+			if b.Away > 0 && b.from <= a.from && !slices.Contains(away, b.Target) {
 				away = append(away, b.Target)
 			}
 		}
 		if a.Away > 0 && len(away) > max(most, a.Away) {
-			bad("with fault %d %d brokers are away", a.Ref, len(away))
+			bad("when fault %d begins %d brokers are away", a.Ref, len(away))
 		}
 	}
 	lost := map[string]bool{}
