@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pestle/broker/core"
+	"pestle/broker/server/socket"
 )
 
 const (
@@ -43,11 +44,14 @@ type conn struct {
 
 	closing bool // FxClose was seen; the loop's own
 
-	mu    sync.Mutex
-	out   []byte    // not yet taken by the writer
-	since time.Time // when the core gave the first of out
-	last  bool      // hang up after out
-	wake  chan struct{}
+	now  socket.Writer // for what writeNow writes
+	wake chan struct{}
+
+	mu      sync.Mutex
+	out     []byte    // not yet taken by the writer
+	since   time.Time // when the core gave the first of out
+	writing bool      // the writer has some
+	last    bool      // hang up after out
 }
 
 // life tells the goroutines around the loop how it stands.
@@ -59,7 +63,7 @@ type life struct {
 func newConn(id core.ConnID, sock net.Conn, mail *queue[message], segments *segmentTimes, life life) *conn {
 	return &conn{
 		id: id, sock: sock, mail: mail, segments: segments, life: life,
-		consumed: make(chan struct{}, 1), gone: make(chan struct{}), wake: make(chan struct{}, 1),
+		now: socket.NewWriter(sock), consumed: make(chan struct{}, 1), gone: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -132,6 +136,7 @@ func (c *conn) write() {
 			}
 			took(c.segments.reply, since)
 		}
+		c.written()
 		if last {
 			c.hangUp()
 			return
@@ -156,11 +161,19 @@ func (c *conn) take(spare []byte) (out []byte, since time.Time, last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out, c.out = c.out, spare[:0]
+	c.writing = len(out) > 0
 	return out, c.since, c.last
 }
 
-// send queues data, which the core gave at a time; flush lets the writer have
-// it.
+// written says that the writer has nothing.
+func (c *conn) written() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writing = false
+}
+
+// send queues data, which the core gave at a time; flush or writeNow let it
+// leave.
 func (c *conn) send(data []byte, given time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,6 +183,24 @@ func (c *conn) send(data []byte, given time.Time) {
 	c.out = append(c.out, data...)
 }
 
+// writeNow writes what is queued as far as the network takes it, and returns
+// how much that is. The writer is woken for what is left only.
+func (c *conn) writeNow() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.writing && !c.last && len(c.out) <= maxWrite {
+		if n = c.now.Write(c.out); n > 0 {
+			took(c.segments.reply, c.since)
+		}
+		c.out = c.out[:copy(c.out, c.out[n:])]
+	}
+	if len(c.out) > 0 || c.last {
+		c.flush()
+	}
+	return n
+}
+
+// flush lets the writer have what is queued.
 func (c *conn) flush() {
 	select {
 	case c.wake <- struct{}{}:
