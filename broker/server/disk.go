@@ -55,6 +55,12 @@ type disk struct {
 	changes *queue[core.Effect]
 	reads   *queue[core.Effect]
 
+	// Of the goroutine in change.
+	last     uint64 // journal file made last …
+	lastSize int64  // … and its bytes
+	spare    *spare // nil: no next one is in the making
+	pause    time.Duration
+
 	mu    sync.Mutex
 	files map[uint64]File // every journal file, open
 }
@@ -62,7 +68,7 @@ type disk struct {
 func newDisk(fs FS, mail *queue[message], bug plant.ID) *disk {
 	return &disk{
 		fs: fs, mail: mail, plant: bug, times: newDiskTimes(), files: map[uint64]File{},
-		changes: newQueue[core.Effect](), reads: newQueue[core.Effect](),
+		changes: newQueue[core.Effect](), reads: newQueue[core.Effect](), pause: sparePause,
 	}
 }
 
@@ -101,6 +107,7 @@ func (d *disk) close() error {
 // only make things worse. That a write is done is told with what follows it, so
 // that the loop is woken once for both.
 func (d *disk) change(stop <-chan struct{}) {
+	defer d.dropSpare()
 	var batch []core.Effect
 	var done []message
 	for {
@@ -151,13 +158,16 @@ func answer(kind core.EventKind, e *core.Effect, data []byte, err error) message
 // a record in it has no block to allocate and no size to change.
 func (d *disk) create(n uint64, size int64) error {
 	name := fileName(n)
-	f, err := d.fs.Create(name + newSuffix)
-	if err != nil {
-		return fmt.Errorf("create journal file: %w", err)
-	}
-	err = fillZero(f, size)
-	if err == nil {
-		err = f.Sync()
+	var err error
+	f := d.takeSpare(n, size)
+	if f == nil {
+		if f, err = d.fs.Create(name + newSuffix); err != nil {
+			return fmt.Errorf("create journal file: %w", err)
+		}
+		err = fillZero(f, 0, size)
+		if err == nil {
+			err = f.Sync()
+		}
 	}
 	if err == nil {
 		err = d.fs.Rename(name+newSuffix, name)
@@ -171,13 +181,15 @@ func (d *disk) create(n uint64, size int64) error {
 			f.Close(), d.fs.Remove(name+newSuffix))
 	}
 	d.setFile(n, f)
+	d.last, d.lastSize = n, size
 	return nil
 }
 
-func fillZero(f File, size int64) error {
+// fillZero writes so many zeros.
+func fillZero(f File, from, size int64) error {
 	block := make([]byte, min(size, zeroBlock))
 	for at := int64(0); at < size; at += int64(len(block)) {
-		if _, err := f.WriteAt(block[:min(size-at, int64(len(block)))], at); err != nil {
+		if _, err := f.WriteAt(block[:min(size-at, int64(len(block)))], from+at); err != nil {
 			return err
 		}
 	}
@@ -189,6 +201,7 @@ func (d *disk) write(n uint64, at int64, data []byte) error {
 	if f == nil {
 		return fmt.Errorf("write journal file %s: it does not exist", fileName(n))
 	}
+	d.foresee(n, at)
 	defer took(d.times.write, time.Now())
 	if _, err := f.WriteAt(data, at); err != nil {
 		return fmt.Errorf("write %d bytes at %d of journal file %s: %w", len(data), at, fileName(n), err)

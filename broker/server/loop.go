@@ -252,9 +252,9 @@ func (l *loop) carryOut() (done bool, err error) {
 			done = true
 		}
 	}
+	l.segments.spans(l.fx.Spans) // before who is answered may ask for them
 	l.peers.Flush()
 	l.flush()
-	l.segments.spans(l.fx.Spans)
 	clear(l.touched)
 	l.touched = l.touched[:0]
 	clear(l.fx.List) // do not keep the bodies alive
