@@ -15,6 +15,7 @@ const (
 	Drain       = "drain"
 	FlowControl = "flow-control"
 	NotEarly    = "not-early"
+	Invariants  = "invariants"
 )
 
 // Core returns the slugs of the core seven: what any message queue can be held
@@ -70,5 +71,8 @@ func Catalog() []Entry {
 		{NotEarly, Safety,
 			"a deferred message, or one given back with a delay, is not delivered before it is due",
 			"a delivery of a message that was to be held back, while no clock was set wrong"},
+		{Invariants, Safety,
+			"nothing is seen inside the target that its design rules out: two leaders of a term, committed entries that change or that no majority has on disk",
+			"a world that looks into the target, and a cluster to look at"},
 	}
 }

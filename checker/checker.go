@@ -61,6 +61,7 @@ type Checker struct {
 	drain      drain
 	flow       flowControl
 	holding    notEarly
+	inside     invariants
 	claims     claims
 }
 
@@ -80,6 +81,7 @@ func New(cfg Config) *Checker {
 	c.drain = drain{run: c.run, emptied: make([]bool, len(c.streams)), left: make([]string, len(c.streams))}
 	c.flow.run = c.run
 	c.holding.run = c.run
+	c.inside.run = c.run
 	return c
 }
 
@@ -173,6 +175,7 @@ func (c *Checker) Verdict() Verdict {
 		c.drain.judge(),
 		c.flow.judge(),
 		c.holding.judge(),
+		c.inside.judge(),
 	}
 	v := Verdict{Claims: c.claims.judge(&c.cfg)}
 	for i, entry := range Catalog() {

@@ -5,6 +5,7 @@ package checker
 // one edit away from it.
 const clean script = `
 0    h  phase boot
+1    h  watched
 10   h  phase warm-up
 20   o1 started 1
 21   s1 started 1

@@ -187,6 +187,10 @@ func (c *Checker) note(e history.Event) error {
 		c.drain.left[s.index] = e.Text
 	case history.NoteStored:
 		return c.noteStored(e)
+	case history.NoteWatched:
+		c.inside.watch()
+	case history.NoteInvariant:
+		c.inside.broken(e)
 	}
 	return nil
 }

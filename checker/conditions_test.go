@@ -129,6 +129,7 @@ func TestExposureOfCleanRun(t *testing.T) {
 			"deferred deliveries judged": 2, "deliveries after a delayed requeue judged": 0,
 			"deliveries exempt for a wrong clock or a fault": 0,
 		},
+		Invariants: {"clusters watched from inside": 1},
 	}
 	got := map[string]Exposure{}
 	for _, p := range v.Properties {

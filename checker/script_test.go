@@ -121,6 +121,9 @@ func parseScriptLine(words []string, tries map[string]int) (history.Event, error
 		e.Try, err = strconv.Atoi(args[0])
 	case "exited":
 		e.Target = args[0]
+	case "watched":
+	case "invariant":
+		e.Target, e.Text = args[0], args[1]+": as seen"
 	case "drained", "backlog":
 		e.Topic, e.Channel = testTopic, args[0]
 	case "stored":

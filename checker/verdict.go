@@ -101,6 +101,7 @@ type judgement struct {
 	findings findings
 	exposure Exposure
 	missing  []string // each a clause: what was not seen; empty: the exposure is met
+	blind    string   // why this run could not see it at all; empty: it could
 }
 
 // settle turns a judgement into a Property: a property that is not promised
@@ -118,9 +119,18 @@ func settle(entry Entry, cfg *Config, j judgement) Property {
 	if len(cfg.Required) == 0 {
 		p.Required = p.Total > 0 || slices.Contains(Core(), entry.Slug)
 	}
+	if entry.Slug == Invariants {
+		p.Required = p.Required || p.Total > 0
+	}
+	if j.blind != "" && p.Required {
+		j.missing = append(j.missing, j.blind)
+	}
 	reason, unpromised := cfg.Unpromised[entry.Slug]
 	if !unpromised && entry.Slug == MessageOrdering && cfg.Order != OrderPartition {
 		reason, unpromised = "the target promises no order", true
+	}
+	if !unpromised && j.blind != "" && !p.Required {
+		reason, unpromised = j.blind, true
 	}
 	switch {
 	case unpromised:

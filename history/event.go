@@ -65,6 +65,8 @@ const (
 	NoteForgot       = "forgot"       // Src keeps ID, consumed at Pos, without an answer: its lease has to bring it back
 	NoteOverrun      = "overrun"      // Src was sent ID at Pos although its RDY allowed no more; Text says how many it held
 	NoteDrained      = "drained"      // the target's statistics show Channel of Topic empty (nothing waiting, in flight or deferred)
+	NoteWatched      = "watched"      // the world looks into the target while it runs and knows what must be true there
+	NoteInvariant    = "invariant"    // what Target shows cannot be: Text is the name of what it breaks, a colon and what was seen
 	NoteBacklog      = "backlog"      // the drain's time is over and Channel of Topic was not seen empty; Text says what is left
 	NoteStored       = "stored"       // ID was seen, one by one, still stored for Channel
 	NoteTick         = "tick"         // nothing happened lately in Src: a watermark

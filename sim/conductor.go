@@ -170,6 +170,9 @@ func (w *world) refusal(now int64, p *process, err error) {
 
 func (w *world) boot() {
 	w.enter(history.PhaseBoot)
+	if w.watch != nil {
+		w.note(history.Event{Ev: history.Note, What: history.NoteWatched})
+	}
 	for _, b := range w.brokers {
 		if !b.out {
 			b.start(w.now())

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"strings"
 
 	"pestle/broker/core"
@@ -47,9 +46,6 @@ func (b *broker) look(now int64) {
 	}
 }
 
-// noteInvariant is the note that an invariant is broken.
-const noteInvariant = "invariant"
-
 // breached ends the run when an invariant is broken; the checker finds it in
 // the history. It reports whether one is.
 func (b *broker) breached(now int64, found *invariant.Breach) bool {
@@ -59,8 +55,7 @@ func (b *broker) breached(now int64, found *invariant.Breach) bool {
 	b.watch.breach = found
 	text := found.Name + ": " + found.Detail
 	b.say(now, b.name, "breaks the invariant "+text, 0, 0)
-	b.world.note(history.Event{Ev: history.Note, What: noteInvariant, Target: b.name, Text: text})
-	b.fail(fmt.Errorf("%s breaks the invariant %s", b.name, text))
+	b.world.note(history.Event{Ev: history.Note, What: history.NoteInvariant, Target: b.name, Text: text})
 	return true
 }
 
