@@ -67,7 +67,7 @@ func TestMistakesInAFile(t *testing.T) {
 		{"one end out of range", with(2, "workload:\n  payload: 0..100"), `3:12: workload.payload is 0..100; allowed: 1..900000`},
 		{"range upside down", with(2, "workload:\n  payload: 100..1"), `3:12: workload.payload is 100..1, a range that ends before it begins`},
 		{"list too short", with(3, "  channels: []"), `3:13: workload.channels has 0 items; allowed: 1..16`},
-		{"empty choice", smallest + "properties: []\n", `5:13: properties has 0 items; allowed: 1..11`},
+		{"empty choice", smallest + "properties: []\n", `5:13: properties has 0 items; allowed: 1..12`},
 
 		// Names.
 		{"choice", smallest + "target: {kind: pestel}\n", `5:16: target.kind is "pestel"; did you mean "pestle"? allowed: pestle, nsq`},
