@@ -253,8 +253,8 @@ func (l *loop) carryOut() (done bool, err error) {
 		}
 	}
 	l.segments.spans(l.fx.Spans) // before who is answered may ask for them
+	l.flush()                    // clients first: what is committed is no news that other nodes wait for
 	l.peers.Flush()
-	l.flush()
 	clear(l.touched)
 	l.touched = l.touched[:0]
 	clear(l.fx.List) // do not keep the bodies alive
