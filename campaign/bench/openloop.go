@@ -93,6 +93,7 @@ type line struct {
 	failed   int64
 	why      string
 	finished bool // nothing more is published
+	broken   bool // nothing more is answered
 }
 
 // openLine connects and introduces itself.
@@ -155,7 +156,7 @@ func (l *line) take(now time.Time, block []byte, err error) (done bool) {
 	if err != nil {
 		l.blame(err.Error())
 	}
-	return err != nil || l.finished && len(l.due) == 0
+	return err != nil || l.broken || l.finished && len(l.due) == 0
 }
 
 func (l *line) note(now time.Time, notice nsq.Notice) {
@@ -170,6 +171,7 @@ func (l *line) note(now time.Time, notice nsq.Notice) {
 		}
 		l.blame(notice.Text)
 	case nsq.NoticeBroken:
+		l.broken = true
 		l.blame(notice.Text)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"net/http"
-	"sort"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -16,7 +16,7 @@ import (
 const segmentMetric = "pestle_publish_segment_seconds"
 
 // budgets are what each part of a publish's way may take at three nodes, in
-// its order. Commit and reply share one.
+// its order. Commit and reply share theirs.
 var budgets = []struct {
 	name   string
 	budget time.Duration
@@ -25,8 +25,8 @@ var budgets = []struct {
 	{"append", time.Millisecond},
 	{"network", 100 * time.Microsecond},
 	{"follower", time.Millisecond},
-	{"commit", 50 * time.Microsecond},
-	{"reply", 50 * time.Microsecond},
+	{"commit", 100 * time.Microsecond},
+	{"reply", 100 * time.Microsecond},
 }
 
 // Segment is a part of a publish's way, as the leader's broker measured it.
@@ -39,9 +39,9 @@ type Segment struct {
 	P99    time.Duration `json:"p99"`
 }
 
-// histogram is a cumulative one. By the bounds in seconds, ascending.
+// histogram has counts of what is not above each of its bounds.
 type histogram struct {
-	bounds []float64
+	bounds []float64 // seconds, ascending
 	counts []uint64
 	count  uint64
 	sum    float64 // seconds
@@ -97,20 +97,20 @@ func (h *histogram) mean() time.Duration {
 // quantile takes the values of a bucket to be spread evenly. What is beyond
 // the last bound counts as the last bound.
 func (h *histogram) quantile(q float64) time.Duration {
-	rank := q * float64(h.count)
-	i := sort.Search(len(h.counts), func(i int) bool { return float64(h.counts[i]) >= rank })
-	for i > 0 && (i == len(h.bounds) || h.bounds[i] > 1e9) { // +Inf
-		return time.Duration(h.bounds[i-1] * float64(time.Second))
-	}
-	if i == len(h.bounds) || h.count == 0 {
+	if h.count == 0 {
 		return 0
 	}
-	below, from := 0.0, 0.0
-	if i > 0 {
-		below, from = float64(h.counts[i-1]), h.bounds[i-1]
+	rank, below, from := q*float64(h.count), 0.0, 0.0
+	for i, bound := range h.bounds {
+		if upTo := float64(h.counts[i]); upTo >= rank && !math.IsInf(bound, 1) {
+			from += (rank - below) / max(1, upTo-below) * (bound - from)
+			break
+		}
+		if !math.IsInf(bound, 1) {
+			below, from = float64(h.counts[i]), bound
+		}
 	}
-	part := (rank - below) / max(1, float64(h.counts[i])-below)
-	return time.Duration((from + part*(h.bounds[i]-from)) * float64(time.Second))
+	return time.Duration(from * float64(time.Second))
 }
 
 // describe puts the segments into their order, beside their budgets.
