@@ -65,6 +65,8 @@ func Points() []Point {
 		{Name: "refused-read-only", When: "a client is refused for want of a quorum; nothing was written"},
 		{Name: "quorum-lost", When: "a client has waited too long; what it asked for may yet happen"},
 		{Name: "consumer-sent-away", When: "a node that leads no longer closes the connection of a consumer"},
+		{Name: "repair-asked", When: "a leader cannot read a message and asks another node for it"},
+		{Name: "repaired", When: "it has it"},
 	}
 }
 

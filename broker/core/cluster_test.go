@@ -14,8 +14,9 @@ type cluster struct {
 	nodes map[uint64]*rig // that are up
 	cfg   Config
 	now   Time
-	cut   func(from, to uint64) bool // nil: nothing
-	disks map[uint64]*rig            // of all that ever were
+	cut   func(from, to uint64) bool                // nil: nothing
+	carry func(from uint64, told []Effect) []Effect // what of it arrives now, in which order; nil: everything
+	disks map[uint64]*rig                           // of all that ever were
 	salt  uint64
 }
 
@@ -79,6 +80,9 @@ func (c *cluster) settle() {
 			}
 			told := r.told
 			r.told = nil
+			if c.carry != nil {
+				told = c.carry(id, told)
+			}
 			for _, e := range told {
 				to := c.nodes[e.Node]
 				if to == nil || c.cut != nil && c.cut(id, e.Node) {
@@ -425,5 +429,29 @@ func TestSpans(t *testing.T) {
 	}
 	if seen[SegmentAppend] <= 0 || seen[SegmentFollower] <= 0 {
 		t.Errorf("nothing takes time: %v", seen)
+	}
+}
+
+// What the leader's disk has spoilt comes from another node, in its order.
+func TestLeaderRepairsWhatItCannotRead(t *testing.T) {
+	for name, bad := range map[string]func(data []byte) (failed bool){
+		"rot":        func(data []byte) bool { data[0] ^= 1; return false },
+		"read error": func([]byte) bool { return true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, 3, Config{})
+			c.publish(1, "OK", "a", "b", "c")
+			r := c.nodes[c.leader(1)]
+			r.forget()
+			r.badRead = func(_ uint64, _ int64, data []byte) bool {
+				return string(data) == "b" && bad(data)
+			}
+			cl := c.consumer(c.leader(1), 10)
+			c.pass(100 * millisecond)
+			cl.want("a/1", "b/1", "c/1")
+			if r.points[PointRepaired] != 1 {
+				t.Errorf("%d bodies were repaired", r.points[PointRepaired])
+			}
+		})
 	}
 }

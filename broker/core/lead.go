@@ -27,7 +27,7 @@ func (c *Core) noteLead(now Time, s *seat, fx *Effects) {
 		open = st.Term
 	}
 	if s.leads && (!st.Leader || open != s.open) {
-		s.leads, s.probe = false, probe{}
+		s.leads, s.probe, s.repairs = false, probe{}, nil
 		fx.point(PointLeadLost)
 		fx.log(Info, "group %d: this node leads it no longer", s.id)
 		c.lost(s, fx)
@@ -96,6 +96,7 @@ func (tickTimer) expire(c *Core, now Time, fx *Effects) {
 		c.repeat(s, fx)
 		c.watch(now, s, fx)
 		c.fetchAgain(s, fx)
+		c.repairAgain(s)
 		if s.leads {
 			c.oversee(s, fx)
 		}

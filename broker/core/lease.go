@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 
-	"pestle/broker/journal"
 	"pestle/broker/nsq"
 	"pestle/broker/plant"
 )
@@ -158,11 +157,15 @@ func (c *Core) bodyRead(now Time, ev Event, fx *Effects) {
 	it.reading = 0
 	cn, m := it.holder, it.message()
 	switch {
+	case (ev.Failed || !m.is(ev.Data)) && c.startRepair(it.ch.group, it.ch.part.id, m, fx):
+		fx.log(Error, "message %s cannot be read at offset %d of journal file %d (%d bytes): it is fetched from another node", it.id(), m.where.Offset, m.where.File, m.size)
+		c.takeBackUnsent(cn, 0)
+		c.deadlines.set(&it.ch.retry, now.Mono+readRetry, retryTimer{it.ch})
 	case ev.Failed:
 		fx.log(Error, "read %d bytes at offset %d of journal file %d, message %s: %s; trying again in %d s", m.size, m.where.Offset, m.where.File, it.id(), ev.Text, readRetry/(1000*millisecond))
 		c.takeBackUnsent(cn, 0)
 		c.deadlines.set(&it.ch.retry, now.Mono+readRetry, retryTimer{it.ch})
-	case uint64(len(ev.Data)) != uint64(m.size) || journal.Sum(ev.Data) != m.sum:
+	case !m.is(ev.Data):
 		fx.log(Error, "message %s is damaged at offset %d of journal file %d (%d bytes) and is not delivered; it stays counted: restore the data directory from a copy, or finish without it", it.id(), m.where.Offset, m.where.File, m.size)
 		m.rotten = true
 		c.undeliver(it)

@@ -17,9 +17,15 @@ type message struct {
 	where  journal.Position // of the body
 	body   []byte           // nil: not in memory
 	rotten bool             // the journal gave back something else: never to be delivered
+	pinned bool             // body came from another node and stays
 	stored bool             // false: the slot is empty
 
 	newer, older *message // in the cache, while body is in memory
+}
+
+// is reports whether a body is the message's.
+func (m *message) is(body []byte) bool {
+	return uint64(len(body)) == uint64(m.size) && journal.Sum(body) == m.sum
 }
 
 // frameSize is how many bytes its delivery takes on the wire.
@@ -162,7 +168,8 @@ func (c *cache) add(m *message, body []byte, durable journal.Position) {
 
 // drop lets go of the body of m, if it is in memory.
 func (c *cache) drop(m *message) {
-	if m.body == nil {
+	if m.body == nil || m.pinned {
+		m.body, m.pinned = nil, false
 		return
 	}
 	c.size -= int64(len(m.body))

@@ -5,9 +5,7 @@ import (
 
 	pb "go.etcd.io/raft/v3/raftpb"
 
-	"pestle/broker/journal"
 	"pestle/broker/plant"
-	"pestle/broker/replica"
 )
 
 // withoutFinishes is the planted bug finish-lost-at-recovery: a ledger entry
@@ -76,22 +74,6 @@ func (c *Core) ackEarly(s *seat, index uint64, fx *Effects) {
 		delete(c.claims, e.Origin.Ticket)
 		c.succeed(op, fx)
 	}
-}
-
-// putOver is the planted bug truncation-forgotten: an entry takes the place of
-// the one at its index, and what stood behind that stays.
-func putOver(log *replica.Log, e *pb.Entry, where journal.Position) error {
-	var behind []*pb.Entry
-	for i := e.GetIndex() + 1; i <= log.Last(); i++ {
-		behind = append(behind, replica.FromRecord(log.Record(0, i)))
-	}
-	err := log.Put(e, where)
-	for _, b := range behind {
-		if err == nil {
-			err = log.Put(b, where)
-		}
-	}
-	return err
 }
 
 // commitEarly is the planted bug prior-term-commit: a leader tells a follower

@@ -58,6 +58,8 @@ const (
 	PointRefusedReadOnly
 	PointQuorumLost
 	PointConsumerSentAway
+	PointRepairAsked
+	PointRepaired
 	PointCount // how many there are
 )
 
@@ -168,6 +170,10 @@ func (p Point) String() string {
 		return "quorum-lost"
 	case PointConsumerSentAway: // a node that leads no longer closes the connection of a consumer
 		return "consumer-sent-away"
+	case PointRepairAsked: // a leader cannot read a message and asks another node for it
+		return "repair-asked"
+	case PointRepaired: // it has it
+		return "repaired"
 	}
 	panic("core: there is no such point")
 }

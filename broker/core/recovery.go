@@ -139,11 +139,10 @@ func (r *Recovery) replayRecord(file uint64, stamp int64, record journal.Record,
 	if record.Kind == kindPublish || record.Kind == kindLedger {
 		r.stamp(record.Group, stamp)
 	}
-	entry, where := replica.FromRecord(record), journal.Position{File: file, Offset: record.At}
-	if c.cfg.Plant.Is(plant.TruncationForgotten) {
-		return putOver(s.log, entry, where)
+	if c.cfg.Plant.Is(plant.TruncationForgotten) && record.Index <= s.log.Last() {
+		return nil // what gave way to it is back
 	}
-	return s.log.Put(entry, where)
+	return s.log.Put(replica.FromRecord(record), journal.Position{File: file, Offset: record.At})
 }
 
 func (r *Recovery) stamp(group uint32, stamp int64) {

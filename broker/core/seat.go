@@ -32,6 +32,7 @@ type seat struct {
 	proposed outstanding
 	streams  map[stream]uint64 // forwarded proposals taken in the term open, by where they come from
 	arrival  *arrival          // a snapshot whose bodies are not all here yet
+	repairs  []*repair
 	quorum   quorum
 	probe    probe
 	asked    int64 // monotonic time at which entries came that are not answered yet; 0: none

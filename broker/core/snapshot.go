@@ -262,7 +262,11 @@ func (c *Core) fetchAgain(s *seat, fx *Effects) {
 }
 
 func (c *Core) nextSource(s *seat, after uint64) uint64 {
-	voters := s.arrival.snap.GetSnapshot().GetMetadata().GetConfState().GetVoters()
+	return c.nextOf(s.arrival.snap.GetSnapshot().GetMetadata().GetConfState().GetVoters(), after)
+}
+
+// nextOf is the next voter but this node, round and round.
+func (c *Core) nextOf(voters []uint64, after uint64) uint64 {
 	first, next := uint64(0), uint64(0)
 	for _, id := range voters {
 		if id == c.cfg.Node {
@@ -401,11 +405,14 @@ func (c *Core) answerFetch(f *fetch, fx *Effects) {
 func (c *Core) toldBodies(_ uint64, group uint32, d *decoder, fx *Effects) error {
 	partition := d.uint32()
 	n := d.count(3)
-	if group == 0 || group >= uint32(len(c.seats)) || c.seats[group].arrival == nil {
+	if group == 0 || group >= uint32(len(c.seats)) {
 		return d.err
 	}
 	s := c.seats[group]
 	a := s.arrival
+	if a == nil {
+		return c.toldRepairs(s, partition, n, d, fx)
+	}
 	found := map[uint64]*stub{}
 	a.image.each(func(in uint32, x *stub) {
 		if in == partition && !x.have && !x.gone {
@@ -445,6 +452,20 @@ func (c *Core) toldBodies(_ uint64, group uint32, d *decoder, fx *Effects) error
 	}
 	if moved {
 		c.goOnArriving(s, fx)
+	}
+	return d.err
+}
+
+// toldRepairs takes bodies for messages that this node cannot read.
+func (c *Core) toldRepairs(s *seat, partition uint32, n int, d *decoder, fx *Effects) error {
+	after := uint64(0)
+	for range n {
+		offset := d.offset(after)
+		state, body := d.byte(), d.bytes()
+		after = offset + 1
+		if d.err == nil && state == bodyHere {
+			c.repaired(s, partition, offset, body, fx)
+		}
 	}
 	return d.err
 }
