@@ -34,13 +34,16 @@ func (c *Core) installed(s *seat, snap *pb.Snapshot, fx *Effects) {
 }
 
 // loseSight gives up on publishes that were handed in: whether the snapshot
-// holds them cannot be seen.
+// holds them cannot be seen. One that the leader has not taken yet keeps its
+// number, or it would take nothing behind it.
 func (c *Core) loseSight(s *seat, fx *Effects) {
 	for _, p := range slices.Clone(s.proposed.list) {
 		if p.term == 0 || p.kind != kindPublish {
 			continue
 		}
-		s.proposed.remove(p.ticket)
+		if p.abandoned = true; p.term != s.last || p.seq == 0 || p.accepted {
+			s.proposed.remove(p.ticket)
+		}
 		if op := c.claims[p.ticket]; op != nil {
 			delete(c.claims, p.ticket)
 			fx.point(PointQuorumLost)

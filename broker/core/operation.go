@@ -91,7 +91,8 @@ func (t operationTimer) expire(c *Core, _ Time, fx *Effects) {
 	if w := c.works[op.topic]; w != nil {
 		w.waiting = slices.DeleteFunc(w.waiting, func(x *operation) bool { return x == op })
 	}
-	if op.ticket == 0 || c.withdraw(op.group, op.ticket) {
+	unproposed := op.ticket == 0 || op.kind == opPublish && c.claims[op.ticket] != op
+	if unproposed || c.withdraw(op.group, op.ticket) {
 		fx.point(PointRefusedReadOnly)
 		delete(c.claims, op.ticket)
 		c.deny(op, codeReadOnly, "no leader was found in time: nothing was written, try again", fx)

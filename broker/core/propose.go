@@ -59,7 +59,7 @@ type outstanding struct {
 	list   []*proposal // as they were handed in, and so by ticket
 	handed int         // so many of them went to the leader of the term open
 	seq    uint64      // of the last one that went to another node in that term
-	sent   int         // ticks since the last of them went out
+	sent   int         // ticks since those that were not taken went out again
 }
 
 // propose hands in an entry.
@@ -128,12 +128,12 @@ func (o *outstanding) tenure() {
 }
 
 // withdraw stops to wait for a proposal and reports whether it surely is in no
-// log.
+// log. One that makes something stays: others wait for it too.
 func (c *Core) withdraw(group uint32, ticket uint64) (never bool) {
 	o := &c.seat(group).proposed
 	i, found := o.find(ticket)
 	switch {
-	case !found:
+	case !found || o.list[i].kind != kindPublish && o.list[i].kind != kindMembers:
 		return false
 	case i >= o.handed && (o.list[i].term == 0 || o.list[i].term < o.seat.open):
 		o.remove(ticket)
@@ -166,7 +166,6 @@ func (c *Core) handInOne(s *seat, p *proposal, fx *Effects) bool {
 		o.seq++
 		o.handed++
 		p.term, p.seq, p.accepted = s.open, o.seq, false
-		o.sent = 0
 		fx.point(PointForwarded)
 		c.tellForward(s, p)
 		return true
