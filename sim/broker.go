@@ -32,6 +32,7 @@ type broker struct {
 	disk   *disk.Disk
 	plant  plant.ID // bug that its program has
 	harmed bool     // its disk has been under a fault of the medium
+	wiped  bool     // its disk was emptied
 
 	core  *core.Core
 	draws *random.Stream // of this incarnation's consensus

@@ -13,7 +13,9 @@ func clusterInjection(k faults.Kind) (injection, bool) {
 	case faults.Wipe:
 		return injection{begin: func(w *world, now int64, a *action) {
 			a.process.end(now, false)
-			w.brokerOf(a.process).disk.Wipe()
+			b := w.brokerOf(a.process)
+			b.disk.Wipe()
+			b.wiped = true
 		}}, true
 	case faults.Replace:
 		return injection{begin: func(w *world, now int64, a *action) {

@@ -32,6 +32,10 @@ func (b *broker) look(now int64) {
 	if w == nil || w.breach != nil {
 		return
 	}
+	if b.wiped && b.core.TakesPart() {
+		b.breached(now, &invariant.Breach{Name: invariant.UsedOnce, Detail: b.name + " votes and acknowledges under the id that it had before its disk was emptied"})
+		return
+	}
 	for group := range groupsOf(b.core) {
 		before := w.Applied(group)
 		if b.breached(now, w.Show(b.number, group, viewOf(b.core, group))) {

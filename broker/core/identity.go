@@ -80,6 +80,10 @@ func (c *Core) meet(node, instance uint64, fx *Effects) bool {
 		}
 		fx.point(PointNodeMet)
 	}
+	if known.instance != instance && c.cfg.Plant.Is(plant.WipedNodeVotes) {
+		delete(c.identity.known, node) // and is met anew
+		return false
+	}
 	return known.instance == instance && known.batch <= c.writer.durableBatch
 }
 

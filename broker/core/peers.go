@@ -125,8 +125,10 @@ func (c *Core) told(now Time, data []byte, fx *Effects) {
 		return
 	}
 	if f.known != 0 && f.known != c.identity.instance {
-		c.doubted(f.from, fx)
-		return
+		if c.doubted(f.from, fx); !c.cfg.Plant.Is(plant.WipedNodeVotes) {
+			return
+		}
+		f.known = 0
 	}
 	c.addresses[f.from], c.heard[f.from] = f.address, c.ticks
 	if !c.meet(f.from, f.instance, fx) {

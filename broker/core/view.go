@@ -40,6 +40,9 @@ func roleOf(leader, elects, learner bool) Role {
 	return Follower
 }
 
+// TakesPart reports whether the node votes and acknowledges.
+func (c *Core) TakesPart() bool { return c.identity.born && c.quarantine == "" }
+
 // Quarantined says why the node takes part in nothing; empty: it does.
 func (c *Core) Quarantined() string { return c.quarantine }
 

@@ -18,6 +18,7 @@
 //	no-way-back        term, commit and applied never fall while a broker lives
 //	same-entries       brokers that have applied as much have applied the same, ever
 //	durable-majority   what some broker has applied is on the disks of a majority
+//	used-once          a broker that has lost everything takes part in nothing under its old id
 //	restart            a broker comes back with all that was durable on its disk and is committed
 //
 //det:ring0
@@ -35,6 +36,7 @@ const (
 	Restart         = "restart"
 	Statistics      = "statistics"
 	Quarantine      = "quarantine"
+	UsedOnce        = "used-once"
 )
 
 // Breach is an invariant that does not hold.
