@@ -158,16 +158,17 @@ func answer(kind core.EventKind, e *core.Effect, data []byte, err error) message
 // a record in it has no block to allocate and no size to change.
 func (d *disk) create(n uint64, size int64) error {
 	name := fileName(n)
-	var err error
-	f := d.takeSpare(n, size)
+	f, zeros := d.takeSpare(n, size)
 	if f == nil {
+		var err error
 		if f, err = d.fs.Create(name + newSuffix); err != nil {
 			return fmt.Errorf("create journal file: %w", err)
 		}
-		err = fillZero(f, 0, size)
-		if err == nil {
-			err = f.Sync()
-		}
+		zeros = 0
+	}
+	err := fillZero(f, zeros, size-zeros)
+	if err == nil {
+		err = f.Sync()
 	}
 	if err == nil {
 		err = d.fs.Rename(name+newSuffix, name)

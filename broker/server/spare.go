@@ -11,6 +11,10 @@ const (
 	// will.
 	spareShare = 4
 
+	// How long the file will be is known when it is asked for: about as long as
+	// the one before, and this share of that is left until then.
+	spareRest = 16
+
 	// A spare is made of blocks of so many bytes, each synced, with a pause
 	// between them: the disk has time for what publishes wait for.
 	spareBlock = 256 << 10
@@ -21,12 +25,12 @@ const (
 // have to wait for its zeros, if they were written when it is asked for.
 type spare struct {
 	file uint64
-	size int64
+	size int64 // bytes, a little less than the file will have
 
 	hurry   chan struct{} // closed when it is needed
 	abandon chan struct{} // closed when it is not any more
 	done    chan struct{} // closed when made is set, or it failed
-	made    File          // nil: it failed
+	made    File          // nil: it failed. Its zeros are synced
 }
 
 // foresee begins the spare when it is time.
@@ -35,7 +39,7 @@ func (d *disk) foresee(file uint64, at int64) {
 		return
 	}
 	s := &spare{
-		file: file + 1, size: d.lastSize,
+		file: file + 1, size: d.lastSize - d.lastSize/spareRest,
 		hurry: make(chan struct{}), abandon: make(chan struct{}), done: make(chan struct{}),
 	}
 	d.spare = s
@@ -73,21 +77,22 @@ func (d *disk) fillSlowly(f File, s *spare) error {
 	return nil
 }
 
-// takeSpare returns the file, if that is the one in the making, when it is
-// whole; nil if there is none. No other can be in the making afterwards.
-func (d *disk) takeSpare(file uint64, size int64) File {
+// takeSpare returns the beginning of a file, if that is the one in the making,
+// and how long it is; nil if there is none. No other is in the making
+// afterwards.
+func (d *disk) takeSpare(file uint64, size int64) (f File, zeros int64) {
 	s := d.spare
 	if s == nil {
-		return nil
+		return nil, 0
 	}
-	if s.file != file || s.size != size {
+	if s.file != file || s.size > size {
 		d.dropSpare()
-		return nil
+		return nil, 0
 	}
 	close(s.hurry)
 	<-s.done
 	d.spare = nil
-	return s.made
+	return s.made, s.size
 }
 
 // dropSpare gives up what is in the making.

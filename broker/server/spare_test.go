@@ -51,11 +51,14 @@ func TestTheNextFileIsMadeBeforeItIsAskedFor(t *testing.T) {
 	}
 	d.mustWrite(t, 1, spareTestSize/spareShare)
 	<-d.spare.done
-	faults.set("write", errors.New("nothing needs to be written any more"))
-	if err := d.create(2, spareTestSize); err != nil {
+	if n := d.spare.size; n < spareTestSize*9/10 {
+		t.Errorf("%d of %d bytes are made", n, spareTestSize)
+	}
+	faults.set("create", errors.New("no other file needs to be made"))
+	if err := d.create(2, spareTestSize+100); err != nil {
 		t.Fatal(err)
 	}
-	wantZeros(t, dir, 2, spareTestSize)
+	wantZeros(t, dir, 2, spareTestSize+100)
 }
 
 func TestAFileThatIsNeededIsMadeAtOnce(t *testing.T) {
@@ -72,7 +75,7 @@ func TestAFileThatIsNeededIsMadeAtOnce(t *testing.T) {
 	}
 }
 
-func TestAFileOfAnotherSizeIsMadeAnew(t *testing.T) {
+func TestAShorterFileIsMadeAnew(t *testing.T) {
 	d, dir, _ := diskWithAFile(t)
 	d.mustWrite(t, 1, spareTestSize-1)
 	if err := d.create(2, 10); err != nil {
