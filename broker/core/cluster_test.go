@@ -15,6 +15,7 @@ type cluster struct {
 	cfg   Config
 	now   Time
 	cut   func(from, to uint64) bool                // nil: nothing
+	twice bool                                      // every frame comes twice
 	carry func(from uint64, told []Effect) []Effect // what of it arrives now, in which order; nil: everything
 	disks map[uint64]*rig                           // of all that ever were
 	salt  uint64
@@ -90,6 +91,9 @@ func (c *cluster) settle() {
 				}
 				moved = true
 				to.step(Event{Kind: EvTold, Data: e.Data})
+				if c.twice {
+					to.step(Event{Kind: EvTold, Data: e.Data})
+				}
 			}
 		}
 		if !moved {

@@ -86,3 +86,56 @@ func TestPlants(t *testing.T) {
 		})
 	}
 }
+
+// So do those that take a cluster.
+func TestPlantsOfAReplicatedLog(t *testing.T) {
+	for bug, misbehaves := range map[plant.ID]func(c *cluster) bool{
+		plant.MinorityAck: func(c *cluster) bool {
+			c.publish(1, "OK", "a")
+			lead := c.leader(1)
+			c.cut = func(from, to uint64) bool { return from == lead || to == lead }
+			p := c.nodes[lead].dial()
+			p.Publish("t", []byte("b"))
+			c.settle()
+			return len(p.got()) > 0
+		},
+		plant.ForwardedTwiceTaken: func(c *cluster) bool {
+			c.publish(1, "OK", "a")
+			c.twice = true
+			c.publish(c.other(c.leader(1)), "OK", "b")
+			return len(c.finishAll(c.consumer(c.leader(1), 10))) == 3
+		},
+		plant.WipedNodeVotes: func(c *cluster) bool {
+			c.publish(1, "OK", "a")
+			gone := c.other(c.leader(0))
+			c.kill(gone)
+			r := c.boot(gone, c.cfg)
+			c.pass(3 * second)
+			return r.points[PointNodeBorn] > 0
+		},
+		plant.VoteForgotten: func(c *cluster) bool {
+			voted := c.other(c.leader(1))
+			before := c.nodes[voted].core.seats[1].log.Hard
+			c.kill(voted)
+			after := c.start(voted).core.seats[1].log.Hard
+			return before.Vote != 0 && after.Vote == 0
+		},
+		plant.TermForgotten: func(c *cluster) bool {
+			other := c.other(c.leader(1))
+			before := c.nodes[other].core.seats[1].log.Hard
+			c.kill(other)
+			after := c.start(other).core.seats[1].log.Hard
+			return after.Term < before.Term
+		},
+	} {
+		name := plant.All()[bug-1].Name
+		t.Run(name, func(t *testing.T) {
+			if got := misbehaves(newCluster(t, 3, Config{Plant: bug})); got != plant.Built {
+				t.Errorf("with the bug planted: misbehaves %v, want %v", got, plant.Built)
+			}
+			if misbehaves(newCluster(t, 3, Config{})) {
+				t.Error("misbehaves without the bug")
+			}
+		})
+	}
+}

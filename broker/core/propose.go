@@ -216,11 +216,14 @@ func stampOf(kind uint8, payload []byte) int64 {
 // newStamp is the log time that an entry of another leader carries; 0: none, or
 // the clock follows it already.
 func (s *seat) newStamp(o outcome) int64 {
-	if s.leads || o.index <= s.ownIndex && o.term <= s.ownTerm {
+	if s.leads || s.own(o) {
 		return 0
 	}
 	return stampOf(o.kind, o.payload)
 }
+
+// own reports whether an entry was in the journal when the node began its life.
+func (s *seat) own(o outcome) bool { return o.index <= s.ownIndex && o.term <= s.ownTerm }
 
 // repeat sends again, after a while, what the leader has not taken.
 func (c *Core) repeat(s *seat, fx *Effects) {

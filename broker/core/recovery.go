@@ -300,6 +300,8 @@ func (r *Recovery) setClocks() {
 		if s.id == 0 {
 			continue
 		}
+		s.ownIndex = s.log.Last()
+		s.ownTerm, _ = s.log.Term(s.ownIndex)
 		log := c.group(s.id).log
 		for i := s.applied + 1; i <= s.log.Last(); i++ {
 			if e, err := s.log.Entry(i); err == nil {
@@ -314,8 +316,6 @@ func (r *Recovery) setClocks() {
 			away = max(0, c.logBase-r.stamps[s.id])
 		}
 		s.clock = groupClock{log: log + away, mono: c.now.Mono}
-		s.ownIndex = s.log.Last()
-		s.ownTerm, _ = s.log.Term(s.ownIndex)
 	}
 }
 

@@ -115,7 +115,11 @@ func (c *Core) enact(now Time, s *seat, o outcome, fx *Effects) {
 		c.workOn(now, name, fx)
 		return
 	}
-	done, err := c.group(o.group).apply(o.kind, o.payload, o.where)
+	payload := o.payload
+	if c.cfg.Plant.Is(plant.FinishLostAtRecovery) && o.kind == kindLedger && s.own(o) {
+		payload = withoutFinishes(c.group(o.group), payload)
+	}
+	done, err := c.group(o.group).apply(o.kind, payload, o.where)
 	if err != nil {
 		c.cannotApply(o, err, fx)
 		return
