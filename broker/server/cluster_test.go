@@ -22,7 +22,7 @@ func TestWhatACoreTellsArrivesAtTheOther(t *testing.T) {
 	there.peers.Serve()
 	t.Cleanup(func() { there.peers.Close(); _ = there.closeListeners() })
 
-	here := &loop{disk: newDisk(nil, nil, plant.None), peers: newPeers(t, 1), core: &core.Core{}, ready: make(chan struct{}), segments: newSegmentTimes()}
+	here := &loop{mail: newQueue[message](), disk: newDisk(nil, nil, plant.None), peers: newPeers(t, 1), core: &core.Core{}, ready: make(chan struct{}), segments: newSegmentTimes()}
 	for _, text := range []string{"one", "two"} {
 		here.fx.List = append(here.fx.List, core.Effect{Kind: core.FxTell, Node: 2, Text: there.PeerAddr().String(), Data: []byte(text)})
 	}
@@ -62,7 +62,7 @@ func TestFramesArriveForEver(t *testing.T) {
 			t.Fatalf("too few frames of 1 MiB arrived: %+v", there.peers.Stats())
 		}
 		here.Tell(1, there.PeerAddr().String(), make([]byte, 1<<20))
-		here.Flush()
+		here.Flush(true)
 	}
 	if n := here.Stats()[0].Connects; n != 1 {
 		t.Errorf("it took %d connections, want one", n)

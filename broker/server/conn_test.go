@@ -94,3 +94,15 @@ func TestNothingOvertakesTheWriter(t *testing.T) {
 		t.Errorf("%d bytes were written when the writer was done, want all", n)
 	}
 }
+
+// While something else waits for the loop the writer sends.
+func TestABusyLoopWritesNothingItself(t *testing.T) {
+	sock, _ := socketPair(t)
+	c := newConn(1, sock, newQueue[message](), newSegmentTimes(), life{})
+	l := &loop{touched: []*conn{c}}
+	c.send([]byte("abc"), time.Now())
+	l.flush(false)
+	if len(l.sent) > 0 || len(c.wake) != 1 {
+		t.Errorf("the loop wrote %d times, the writer was woken %d times; want 0 and 1", len(l.sent), len(c.wake))
+	}
+}

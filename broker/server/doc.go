@@ -14,9 +14,9 @@
 // that happens reaches it through one mailbox, drained a batch at a time; a
 // batch's effects are carried out after it, so that many frames for one
 // connection leave in one write and many publishes share one sync. Nothing
-// waits on purpose to make a batch larger. Little output, for few, the loop
-// writes itself, as far as the network takes it at once: a goroutine would have
-// to be woken for it.
+// waits on purpose to make a batch larger. When nothing else waits, the loop
+// writes little output for few itself, as far as the network takes it at once:
+// a goroutine would have to be woken for it.
 //
 //	reader  ──EvData──▶ ┌──────┐ ──FxSend──▶ writer     two goroutines a connection
 //	writer  ──EvSent──▶ │ loop │ ──FxSync──▶ disk       one, in the order issued

@@ -16,9 +16,9 @@ const (
 	// busy (megabytes) and less than memory bears.
 	maxUnsynced = 64 << 20
 
-	// fewWrites is how many connections' output the loop writes itself, which
-	// takes less than to wake their writers. With more the writers are faster,
-	// side by side.
+	// fewWrites is how many connections' output the loop writes itself when it
+	// has nothing else to do, which takes less than to wake their writers. Else
+	// the writers are faster, side by side.
 	fewWrites = 4
 
 	// never is a timer that is not wanted.
@@ -253,8 +253,9 @@ func (l *loop) carryOut() (done bool, err error) {
 		}
 	}
 	l.segments.spans(l.fx.Spans) // before who is answered may ask for them
-	l.flush()                    // clients first: what is committed is no news that other nodes wait for
-	l.peers.Flush()
+	idle := l.mail.empty()
+	l.flush(idle) // clients first: what is committed is no news that other nodes wait for
+	l.peers.Flush(idle)
 	clear(l.touched)
 	l.touched = l.touched[:0]
 	clear(l.fx.List) // do not keep the bodies alive
@@ -263,10 +264,11 @@ func (l *loop) carryOut() (done bool, err error) {
 	return done, nil
 }
 
-// flush lets the output of this batch leave.
-func (l *loop) flush() {
+// flush lets the output of this batch leave. Idle says that the loop has
+// nothing else to do.
+func (l *loop) flush(idle bool) {
 	for _, c := range l.touched {
-		if len(l.touched) > fewWrites {
+		if !idle || len(l.touched) > fewWrites {
 			c.flush()
 		} else if n := c.writeNow(); n > 0 {
 			l.sent = append(l.sent, message{event: core.Event{Kind: core.EvSent, Conn: c.id, N: n}, conn: c})

@@ -70,7 +70,7 @@ func socketPair(t *testing.T) (near, far net.Conn) {
 func TestNothingIsDoneAfterFxExit(t *testing.T) {
 	sock, _ := socketPair(t)
 	c := newConn(1, sock, newQueue[message](), newSegmentTimes(), life{})
-	l := &loop{conns: map[core.ConnID]*conn{1: c}, disk: newDisk(nil, nil, plant.None), peers: newPeers(t, 1), segments: newSegmentTimes()}
+	l := &loop{mail: newQueue[message](), conns: map[core.ConnID]*conn{1: c}, disk: newDisk(nil, nil, plant.None), peers: newPeers(t, 1), segments: newSegmentTimes()}
 	l.fx.List = []core.Effect{
 		{Kind: core.FxSend, Conn: 1, Data: []byte("before")},
 		{Kind: core.FxExit, Text: "reason"},

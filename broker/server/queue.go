@@ -22,6 +22,13 @@ func (q *queue[T]) put(items ...T) {
 	}
 }
 
+// empty reports that there is nothing to take.
+func (q *queue[T]) empty() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.items) == 0
+}
+
 // take returns all items and keeps spare, emptied, to collect the next ones.
 func (q *queue[T]) take(spare []T) []T {
 	clear(spare)

@@ -42,7 +42,7 @@ func observed(t *testing.T, o prometheus.Observer) (count uint64, sum time.Durat
 }
 
 func TestWhatTheCoreMeasuredGoesToItsSegment(t *testing.T) {
-	l := &loop{peers: newPeers(t, 1), core: &core.Core{}, ready: make(chan struct{}), segments: newSegmentTimes()}
+	l := &loop{mail: newQueue[message](), peers: newPeers(t, 1), core: &core.Core{}, ready: make(chan struct{}), segments: newSegmentTimes()}
 	l.fx.Spans = []core.Span{{Segment: core.SegmentNetwork, NS: 2e9}, {Segment: core.SegmentNetwork, NS: 1e9}}
 	for range 2 { // once only
 		if _, err := l.carryOut(); err != nil {

@@ -5,7 +5,7 @@
 //	t := peer.New(peer.Config{Node: 1, Listener: l, Deliver: deliver, Log: slog.Default()})
 //	t.Serve()
 //	t.Tell(2, "10.0.0.2:4160", frame)
-//	t.Flush()
+//	t.Flush(true)
 //
 // A node dials each other one when it first has something to tell it, and
 // uses that connection in this direction only. On the wire, all numbers

@@ -82,12 +82,8 @@ func (l *link) queue(frame []byte) {
 	l.pending += size
 }
 
-// flush lets what is queued leave. Little is written at once, if the network
-// takes it: the writer would have to be woken.
+// flush lets the writer have what is queued.
 func (l *link) flush() {
-	if l.writeNow() {
-		return
-	}
 	select {
 	case l.wake <- struct{}{}:
 	default:

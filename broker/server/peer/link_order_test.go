@@ -26,7 +26,7 @@ func TestFramesArriveWholeAndInOrderThroughAFullSocket(t *testing.T) {
 	count := uint32(0)
 	for ; left() < 1<<20; count++ { // until more waits than one write takes
 		a.Tell(2, b.address, frame(count))
-		a.Flush()
+		a.Flush(true)
 	}
 	b.held.Store(false)
 	for i := range count {

@@ -61,7 +61,7 @@ func TestFramesForAPeerThatTakesNoneAreDropped(t *testing.T) {
 	frame := make([]byte, 64<<10)
 	waitFor(t, "a full queue", func() bool {
 		a.Tell(2, b.address, frame)
-		a.Flush()
+		a.Flush(true)
 		return a.stats(2).DroppedFrames > 0
 	})
 	l := a.links[2]

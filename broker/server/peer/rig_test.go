@@ -56,7 +56,7 @@ func (n *node) tell(to *node, frames ...string) {
 	for _, f := range frames {
 		n.Tell(to.id, to.address, []byte(f))
 	}
-	n.Flush()
+	n.Flush(true)
 }
 
 func (n *node) next(t *testing.T) *Frame {

@@ -68,9 +68,14 @@ func (t *Transport) Tell(node uint64, address string, data []byte) {
 }
 
 // Flush lets the frames of earlier Tells leave, those for one node together.
-func (t *Transport) Flush() {
+// Now says that the caller has nothing else to do: little is written before
+// Flush returns then, if the network takes it, for another goroutine would have
+// to be woken.
+func (t *Transport) Flush(now bool) {
 	for _, l := range t.touched {
-		l.flush()
+		if !now || !l.writeNow() {
+			l.flush()
+		}
 	}
 	clear(t.touched)
 	t.touched = t.touched[:0]

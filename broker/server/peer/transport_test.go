@@ -64,7 +64,7 @@ func TestFramesOfAnySizeAreWhole(t *testing.T) {
 	for _, size := range []int{0, 1, readSize - 4, readSize, trusted - 1, trusted, trusted + 1, maxWrite + 5, 9 << 20} {
 		frame := bytes.Repeat([]byte{byte(size), 7, byte(size >> 8)}, size/3+1)[:size]
 		a.Tell(2, b.address, frame)
-		a.Flush()
+		a.Flush(true)
 		if got := b.next(t).Data; !bytes.Equal(got, frame) {
 			t.Fatalf("%d bytes were sent, and %d others arrived", size, len(got))
 		}
@@ -87,7 +87,7 @@ func TestWhatIsToldTogetherLeavesTogether(t *testing.T) {
 	if s := a.stats(2); s.Connects != 0 {
 		t.Fatalf("connected before Flush: %+v", s)
 	}
-	a.Flush()
+	a.Flush(true)
 	sock, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	two = New(Config{Node: 2, Listener: far, Log: quiet, Deliver: func(f *Frame) {
 		f.Release()
 		two.Tell(1, near.Addr().String(), f.Data)
-		two.Flush()
+		two.Flush(true)
 	}})
 	defer two.Close()
 	one.Serve()
@@ -153,7 +153,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	frame := make([]byte, 1<<10)
 	for b.Loop() {
 		one.Tell(2, far.Addr().String(), frame)
-		one.Flush()
+		one.Flush(true)
 		<-back
 	}
 }
