@@ -10,7 +10,7 @@ import (
 // cluster is several rigs that tell each other. Messages arrive in the order
 // they were sent, but for what cut keeps back.
 type cluster struct {
-	t     *testing.T
+	t     testing.TB
 	nodes map[uint64]*rig // that are up
 	cfg   Config
 	now   Time
@@ -21,7 +21,7 @@ type cluster struct {
 	salt  uint64
 }
 
-func newCluster(t *testing.T, n int, cfg Config) *cluster {
+func newCluster(t testing.TB, n int, cfg Config) *cluster {
 	c := &cluster{t: t, nodes: map[uint64]*rig{}, disks: map[uint64]*rig{}, cfg: cfg, now: Time{Mono: 1e9, Wall: 1_700_000_000e9}}
 	for id := uint64(1); id <= uint64(n); id++ {
 		c.cfg.Cluster = append(c.cfg.Cluster, Member{ID: id, Address: fmt.Sprintf("node-%d", id)})
