@@ -131,6 +131,7 @@ func (r *Recovery) replayRecord(file uint64, stamp int64, record journal.Record,
 	case recordCheckpoint:
 		return r.checkpoint(s, record, first)
 	case recordSnapshot:
+		r.stamp(record.Group, stamp)
 		return r.snapshot(s, record)
 	}
 	if record.Index <= s.applied {
