@@ -246,9 +246,14 @@ func (c *Core) tellFetch(s *seat) {
 	c.item(a.source, itemFetch, append(head, body...))
 }
 
-// fetchAgain asks somebody else for bodies that do not come.
+// fetchAgain asks somebody else for bodies that do not come. A snapshot that
+// raft did not take is let go: the log has come as far without it.
 func (c *Core) fetchAgain(s *seat, fx *Effects) {
 	a := s.arrival
+	if a != nil && a.stepped && !c.installing(s) {
+		s.arrival = nil
+		c.letGo(a)
+	}
 	if a == nil || a.stepped {
 		return
 	}

@@ -82,10 +82,12 @@ func (w *writer) reserve() int64 { return min(w.fileSize/reserveShare, maxReserv
 
 // put adds a record to the open batch and returns where its payload stands;
 // false when the file has no room for it. A record that is too large for any
-// file makes a fresh one grow.
+// file makes a fresh one grow; the body of a message, which comes at any time,
+// whichever there is.
 func (w *writer) put(r journal.Record) (journal.Position, bool) {
 	size := journal.RecordSize(len(r.Payload))
-	if w.sealing || size > w.room() && !w.fresh() {
+	grows := w.fresh() || r.Kind == recordBodies && 2*size > w.fileSize
+	if w.sealing || size > w.room() && !grows {
 		return journal.Position{}, false
 	}
 	if w.openLen == 0 {
