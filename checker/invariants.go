@@ -28,7 +28,11 @@ func (p *invariants) broken(e history.Event) {
 
 func (p *invariants) judge() judgement {
 	j := judgement{findings: p.clone(), exposure: Exposure{"clusters watched from inside": p.watched}}
-	if p.watched == 0 {
+	switch {
+	case p.watched > 0:
+	case p.now == 0:
+		j.missing = append(j.missing, "nothing was seen at all")
+	default:
 		j.blind = "nobody looks into the target in this world"
 	}
 	return j

@@ -113,7 +113,7 @@ func TestEveryKind(t *testing.T) {
 // fault's mildness, not the broker's failure.
 func weakness(v checker.Verdict) (text string) {
 	for _, p := range v.Properties {
-		if p.Status != checker.Pass && !(p.Status == checker.Inconclusive && p.Slug == "delivery-guarantee") {
+		if p.Status != checker.Pass && p.Status != checker.NotApplicable && !(p.Status == checker.Inconclusive && p.Slug == "delivery-guarantee") {
 			text += fmt.Sprintf("\n%s %s: %s %+v", p.Slug, p.Status, p.Reason, p.Violations)
 		}
 	}
