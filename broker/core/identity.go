@@ -117,13 +117,16 @@ func (c *Core) remembered(node uint64, fx *Effects) {
 		return
 	}
 	c.witnesses[node] = true
-	others := 0
+	others, attest := 0, 0
 	for _, m := range c.cfg.Cluster {
-		if m.ID != c.cfg.Node {
-			others++
+		if m.ID == c.cfg.Node {
+			continue
+		}
+		if others++; c.witnesses[m.ID] {
+			attest++
 		}
 	}
-	if 2*len(c.witnesses) > others {
+	if 2*attest > others {
 		c.bear(fx)
 	}
 }

@@ -52,8 +52,12 @@ func (c *Core) item(to uint64, kind byte, body []byte) {
 	c.out[to] = append(dst, body...)
 }
 
-// flushPeers sends what was gathered.
+// flushPeers sends what was gathered. A node in quarantine says nothing, also
+// not what it has put off until now.
 func (c *Core) flushPeers(fx *Effects) {
+	if c.quarantine != "" {
+		clear(c.out)
+	}
 	for _, to := range sortedKeys(c.out) {
 		address := c.addressOf(to)
 		if address == "" {
@@ -162,13 +166,13 @@ func (c *Core) told(now Time, data []byte, fx *Effects) {
 }
 
 // released reports that a node was replaced and that no group needs it any
-// more.
+// more, as far as this node knows all groups.
 func (c *Core) released(node uint64) bool {
-	if m := c.meta.member(node); m == nil || !m.retired {
+	if m := c.meta.member(node); m == nil || !m.retired || uint32(len(c.seats)) <= c.meta.groups {
 		return false
 	}
 	for _, s := range c.seats {
-		if s.log.Conf.Has(node) {
+		if s.log.Conf.Has(node) || len(s.log.Conf.Voters) == 0 {
 			return false
 		}
 	}
