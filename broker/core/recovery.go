@@ -228,6 +228,9 @@ type lostBody struct {
 func (r *Recovery) snapshot(s *seat, record journal.Record) error {
 	im, err := readImage(s.id, record.Payload, true)
 	im.each(func(partition uint32, x *stub) {
+		if last := r.c.writer.current().seq; x.where.File > last && err == nil {
+			err = fmt.Errorf("message %d of a snapshot is in journal file %d, and this is file %d", x.offset, x.where.File, last)
+		}
 		if x.have && x.where.File < r.c.writer.files[0].seq {
 			x.have, x.where = false, journal.Position{}
 			r.absent = append(r.absent, lostBody{s.id, partition, x.offset})
