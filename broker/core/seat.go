@@ -149,7 +149,8 @@ func (c *Core) applyEntry(now Time, s *seat, raw *pb.Entry, fx *Effects) {
 		err = s.group.ApplyConf(e)
 	}
 	if err != nil {
-		panic("core: a committed entry cannot be read: " + err.Error())
+		c.cannotApply(outcome{group: s.id, index: raw.GetIndex()}, err, fx)
+		return
 	}
 	s.note(e)
 	s.probe.applied(now, e.Index, fx)

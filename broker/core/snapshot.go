@@ -85,6 +85,9 @@ func readImage(group uint32, in []byte, local bool) (image, error) {
 		im.conf = d.conf()
 	}
 	im.chain, im.state = d.fixed64(), d.bytes()
+	if d.err == nil && group == 0 {
+		_, d.err = loadMetadata(im.state)
+	}
 	if d.err != nil || group == 0 {
 		return im, d.end()
 	}

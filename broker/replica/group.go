@@ -88,13 +88,16 @@ func New(cfg Config) (*Group, error) {
 // node says cannot both be true. Empty: it can.
 func (g *Group) Broken() string { return g.broken }
 
-// guard runs what may find that the log is broken.
+// guard runs what may find that the log is broken: raft says so to its logger,
+// or where it has none with a text of its own.
 func (g *Group) guard(do func()) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
 		case violation:
 			g.broken = string(p)
+		case string:
+			g.broken = p
 		default:
 			panic(p)
 		}

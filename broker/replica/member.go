@@ -46,6 +46,11 @@ func decodeConf(data []byte) (*pb.ConfChangeV2, error) {
 	if len(change.GetChanges()) > 1 {
 		return nil, fmt.Errorf("a change of the members has %d parts, and each is to have one", len(change.GetChanges()))
 	}
+	for _, one := range change.GetChanges() {
+		if one.GetType() < pb.ConfChangeAddNode || one.GetType() > pb.ConfChangeAddLearnerNode || one.GetNodeId() == 0 {
+			return nil, fmt.Errorf("a change of the members does %d to node %d, which there is not", one.GetType(), one.GetNodeId())
+		}
+	}
 	return change, nil
 }
 
