@@ -124,7 +124,7 @@ func (c *Core) runGroups(now Time, fx *Effects) (moved bool) {
 				}
 			}
 			for _, e := range w.Committed {
-				if c.applyEntry(now, s, e, fx); c.quarantine != "" {
+				if c.applyEntry(now, s, e, fx); c.quarantine != "" || c.exited {
 					return moved
 				}
 			}

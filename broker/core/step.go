@@ -60,6 +60,9 @@ func (c *Core) handle(now Time, ev Event, fx *Effects) {
 func (c *Core) settle(now Time, fx *Effects) {
 	for c.ready {
 		moved := c.runGroups(now, fx)
+		if c.exited {
+			return
+		}
 		c.serveResumed(now, fx)
 		c.deliverAll(now, fx)
 		if c.stopping == draining {
@@ -152,7 +155,8 @@ func (c *Core) enact(now Time, s *seat, o outcome, fx *Effects) {
 func (c *Core) cannotApply(o outcome, err error, fx *Effects) {
 	why := fmt.Sprintf("entry %d of group %d is committed and cannot be applied: %v", o.index, o.group, err)
 	if !c.clustered() {
-		panic("core: " + why)
+		c.exit(fx, why+"; this program cannot have written it: keep the data directory and report it")
+		return
 	}
 	c.enterQuarantine(why, fx)
 }
