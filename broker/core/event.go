@@ -172,8 +172,8 @@ const (
 )
 
 // String returns the state's name as /stats and the logs give it.
-func (s QuorumState) String() string {
-	switch s {
+func (q QuorumState) String() string {
+	switch q {
 	case Healthy:
 		return "healthy"
 	case Degraded:

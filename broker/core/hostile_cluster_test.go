@@ -77,7 +77,6 @@ type sentBody struct {
 	body     string
 	acked    bool
 	unwanted bool // refused: it is nowhere
-	stored   int  // how often it is
 }
 
 func newOrdeal(t testing.TB, cfg Config, seed uint64) *ordeal {

@@ -71,7 +71,7 @@ func eavesdrop(t testing.TB) (*cluster, []overheard) {
 	var heard []overheard
 	seen := map[string]int{}
 	c := errand(t, func(e Effect) Effect {
-		if kinds := fmt.Sprint(e.Node, itemKinds(e.Data)); seen[kinds] < 3 {
+		if kinds := fmt.Sprint(e.Node, string(itemKinds(e.Data))); seen[kinds] < 3 {
 			seen[kinds]++
 			heard = append(heard, overhear(e))
 		}

@@ -37,11 +37,9 @@ type seat struct {
 	probe    probe
 	asked    int64 // monotonic time at which entries came that are not answered yet; 0: none
 
-	placed   uint64 // batch that has the last record of this group
-	noted    uint64 // commit index that the journal holds
-	settled  int    // ticks in a row in which the node that should lead could
-	reported uint64 // commit index when progress was looked at last
-	stuck    int    // ticks since then in which nothing was committed that waits
+	placed  uint64 // batch that has the last record of this group
+	noted   uint64 // commit index that the journal holds
+	settled int    // ticks in a row in which the node that should lead could
 }
 
 // groupClock is a group's log time, with which its leader stamps entries: it
