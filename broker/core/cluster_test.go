@@ -459,3 +459,59 @@ func TestLeaderRepairsWhatItCannotRead(t *testing.T) {
 		})
 	}
 }
+
+// A cluster that has not begun does not look healthy.
+func TestBeforeBirth(t *testing.T) {
+	c := &cluster{t: t, nodes: map[uint64]*rig{}, disks: map[uint64]*rig{}, now: Time{Mono: 1e9, Wall: 1_700_000_000e9}}
+	for id := uint64(1); id <= 3; id++ {
+		c.cfg.Cluster = append(c.cfg.Cluster, Member{ID: id, Address: fmt.Sprintf("node-%d", id)})
+	}
+	c.boot(1, c.cfg)
+	c.boot(2, c.cfg) // one of three is missing: nobody is born
+	c.pass(second)
+	for _, g := range c.nodes[1].core.Stats().Groups {
+		if g.State != Electing || g.Lead != 0 {
+			t.Errorf("group %d is %s with leader %d", g.Group, g.State, g.Lead)
+		}
+	}
+	c.boot(3, c.cfg)
+	c.pass(2 * second)
+	c.publish(1, "OK", "a")
+}
+
+// A data directory is one node's, and what is wrong with it is not mended with
+// a copy.
+func TestAnotherNodesJournal(t *testing.T) {
+	c := newCluster(t, 3, Config{})
+	r := c.nodes[2]
+	c.kill(2)
+	r.cfg.Node = 1
+	if err := r.tryStart(); err == nil || !strings.Contains(err.Error(), "is that of node 2, and this is to be node 1; give it its own data directory") {
+		t.Errorf("node 1 on node 2's journal: %v", err)
+	}
+	r.cfg.Node = 2
+	r.disk[1].cached[100] ^= 1
+	if err := r.tryStart(); err == nil || !strings.Contains(err.Error(), "restore no copy, start a new node") {
+		t.Errorf("node 2 on a rotten journal: %v", err)
+	}
+}
+
+// Who was replaced once is not replaced again.
+func TestReplacedTwice(t *testing.T) {
+	c := newCluster(t, 3, Config{})
+	lead := c.leader(0)
+	gone := c.other(lead)
+	r := c.nodes[lead]
+	for _, want := range []string{"", "", "NODE_GONE"} {
+		next := uint64(4)
+		if want != "" {
+			next = 5
+		}
+		id := r.lastReq + 1
+		r.request(Request{Kind: ReqReplace, Node: gone, NewNode: next, Address: fmt.Sprintf("node-%d", next)})
+		c.pass(second)
+		if reply := r.replies[id]; reply == nil || reply.Code != want {
+			t.Errorf("replace node %d by %d: %+v, want %q", gone, next, reply, want)
+		}
+	}
+}

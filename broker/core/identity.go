@@ -22,6 +22,7 @@ import (
 // identity is who this node is, and whom it has met. It is part of every
 // journal file's head.
 type identity struct {
+	node     uint64
 	instance uint64
 	born     bool
 	known    map[uint64]acquaintance // by node
@@ -34,7 +35,7 @@ type acquaintance struct {
 }
 
 func (id *identity) record() journal.Record {
-	payload := binary.LittleEndian.AppendUint64([]byte{entryVersion}, id.instance)
+	payload := binary.LittleEndian.AppendUint64(appendUint([]byte{entryVersion}, id.node), id.instance)
 	born := uint64(0)
 	if id.born {
 		born = 1
@@ -48,7 +49,7 @@ func (id *identity) record() journal.Record {
 
 func decodeIdentity(in []byte) (identity, error) {
 	d := newDecoder(in)
-	id := identity{instance: d.fixed64(), born: d.uint() != 0, known: map[uint64]acquaintance{}}
+	id := identity{node: d.uint(), instance: d.fixed64(), born: d.uint() != 0, known: map[uint64]acquaintance{}}
 	for n := d.count(9); n > 0; n-- {
 		node := d.uint()
 		id.known[node] = acquaintance{instance: d.fixed64()}
@@ -179,10 +180,14 @@ func (c *Core) doubted(by uint64, fx *Effects) {
 // enterQuarantine ends this node's part in the cluster: it still answers what
 // it can, and neither votes nor acknowledges anything.
 func (c *Core) enterQuarantine(why string, fx *Effects) {
+	c.quarantineWith(why, fmt.Sprintf("start a new node under a new id with --join and run pestle cluster replace %d --new ID --address HOST:PORT", c.cfg.Node), fx)
+}
+
+func (c *Core) quarantineWith(why, remedy string, fx *Effects) {
 	if c.quarantine != "" {
 		return
 	}
-	c.quarantine = fmt.Sprintf("%s; start a new node under a new id with --join and run pestle cluster replace %d --new ID --address HOST:PORT", why, c.cfg.Node)
+	c.quarantine = why + "; " + remedy
 	fx.point(PointQuarantined)
 	fx.log(Error, "quarantine: %s", c.quarantine)
 	for _, s := range c.seats {

@@ -123,7 +123,7 @@ const (
 
 // found makes the state of a node whose journal is empty.
 func (c *Core) found() {
-	c.identity = identity{instance: c.cfg.Salt, known: map[uint64]acquaintance{}}
+	c.identity = identity{node: c.cfg.Node, instance: c.cfg.Salt, known: map[uint64]acquaintance{}}
 	if c.identity.instance == 0 {
 		c.identity.instance = 1
 	}

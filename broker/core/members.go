@@ -56,6 +56,9 @@ func (c *Core) checkChange(e membersChange) (code, text string) {
 		return "INVALID_ADDRESS", fmt.Sprintf("node %d needs an address of 1 to %d bytes at which the others reach it", e.newNode, maxAddress)
 	}
 	other := c.meta.member(e.newNode)
+	if old.retired && other == nil {
+		return "NODE_GONE", fmt.Sprintf("node %d was replaced or removed before", e.node)
+	}
 	if other != nil && !(old.retired && !other.retired && other.address == e.address) {
 		return "NODE_ID_USED", fmt.Sprintf("node %d is or was in the cluster: an id is used once, take one that none of %v is", e.newNode, c.memberIDs())
 	}

@@ -50,7 +50,7 @@ func (m *metadata) changeMembers(e membersChange) {
 	case memberDrain, memberServe:
 		old.draining = e.verb == memberDrain
 	case memberReplace:
-		if e.newNode != 0 && m.member(e.newNode) != nil {
+		if old.retired || e.newNode != 0 && m.member(e.newNode) != nil {
 			return
 		}
 		old.retired = true

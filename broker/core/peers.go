@@ -188,7 +188,7 @@ func (c *Core) toldItem(now Time, from uint64, kind byte, body []byte, fx *Effec
 		return nil
 	}
 	if kind == itemRetired {
-		c.enterQuarantine(fmt.Sprintf("node %d was replaced or removed, says node %d", c.cfg.Node, from), fx)
+		c.quarantineWith(fmt.Sprintf("node %d was replaced or removed, says node %d", c.cfg.Node, from), "stop it for ever, nobody needs its data", fx)
 		return nil
 	}
 	d := decoder{in: body}

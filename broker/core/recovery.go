@@ -23,6 +23,8 @@ type Recovery struct {
 	failed error
 	stamps []int64 // by group: node's log time of the last record that carries the group's
 	absent []lostBody
+
+	foreign bool // the journal is another node's
 }
 
 // NewRecovery begins the life of a node.
@@ -77,7 +79,21 @@ func (r *Recovery) Feed(file uint64, data []byte) error {
 	if err == nil {
 		err = r.replay(file, int64(len(data)), batches)
 	}
-	r.failed = err
+	r.failed = r.advise(err)
+	return r.failed
+}
+
+// advise says what is to be done in a cluster about a journal from which a node
+// cannot start: a copy of it would be another life of an id.
+func (r *Recovery) advise(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case r.foreign:
+		return fmt.Errorf("%w; give it its own data directory", err)
+	case len(r.c.cfg.Cluster) > 1:
+		return fmt.Errorf("%w. This is a node of a cluster: restore no copy, start a new node under a new id with --join and run pestle cluster replace %d --new ID --address HOST:PORT", err, r.c.cfg.Node)
+	}
 	return err
 }
 
@@ -99,6 +115,9 @@ func (r *Recovery) replay(file uint64, size int64, batches []journal.Batch) erro
 				w.checkpointLen += journal.RecordSize(len(record.Payload))
 			}
 			err := r.replayRecord(file, b.LogTime, record, first && i == 0)
+			if r.foreign {
+				return fmt.Errorf("journal file %d: %w", file, err)
+			}
 			if err != nil && !r.c.cfg.Plant.Is(plant.TornTailAccepted) {
 				return fmt.Errorf("journal file %d, record at offset %d: %w; this program cannot have written it: keep the data directory and report it", file, record.At, err)
 			}
@@ -117,7 +136,10 @@ func (r *Recovery) replayRecord(file uint64, stamp int64, record journal.Record,
 	s := c.seat(record.Group)
 	switch record.Kind {
 	case recordIdentity:
-		c.identity, err = decodeIdentity(record.Payload)
+		if c.identity, err = decodeIdentity(record.Payload); err == nil && c.identity.node != c.cfg.Node {
+			r.foreign = true
+			err = fmt.Errorf("the journal is that of node %d, and this is to be node %d", c.identity.node, c.cfg.Node)
+		}
 		return err
 	case recordBodies:
 		return nil // the snapshot behind it says where they are
@@ -259,7 +281,7 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 		err = r.c.checkWhole(r.absent)
 	}
 	if err != nil {
-		return nil, err
+		return nil, r.advise(err)
 	}
 	c, w := r.c, r.c.writer
 	c.now = now
@@ -359,6 +381,11 @@ func (c *Core) recovered(now Time, fx *Effects) {
 	for _, s := range c.seats {
 		if s.clock == (groupClock{}) {
 			s.clock = groupClock{log: c.logTime(now), mono: now.Mono}
+		}
+	}
+	for _, s := range c.seats {
+		if c.clustered() {
+			s.quorum.state = Electing
 		}
 	}
 	c.ready = true
