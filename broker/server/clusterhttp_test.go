@@ -147,7 +147,7 @@ func TestWrongCallsAboutTheClusterReachNobody(t *testing.T) {
 }
 
 func TestARefusedChangeSaysWhy(t *testing.T) {
-	for code, status := range map[string]int{"UNKNOWN_NODE": 404, "INVALID_ADDRESS": 400, "NODE_ID_USED": 409, "NO_LEADER": 503} {
+	for code, status := range map[string]int{"UNKNOWN_NODE": 404, "INVALID_ADDRESS": 400, "NODE_ID_USED": 409, "NODE_GONE": 409, "NO_LEADER": 503} {
 		f := withFakeCore(t, core.Reply{Code: code, Text: "because"})
 		got, body := f.call("POST", "/cluster/drain?node=9")
 		if want := fmt.Sprintf(`{"message":%q,"detail":"because"}`, code); got != status || body != want {
