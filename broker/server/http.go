@@ -156,7 +156,7 @@ func refusal(r core.Reply) error {
 		return nil
 	case strings.HasSuffix(r.Code, "_NOT_FOUND"), strings.HasPrefix(r.Code, "UNKNOWN_"):
 		return &httpError{http.StatusNotFound, r.Code, r.Text}
-	case strings.HasSuffix(r.Code, "_USED"):
+	case strings.HasSuffix(r.Code, "_USED"), r.Code == "NODE_GONE":
 		return &httpError{http.StatusConflict, r.Code, r.Text}
 	case strings.HasSuffix(r.Code, "_TOO_BIG"):
 		return &httpError{http.StatusRequestEntityTooLarge, r.Code, r.Text}
