@@ -248,3 +248,24 @@ func TestClockBehindASnapshot(t *testing.T) {
 		t.Errorf("the log time of the node is %d ms ahead of its leader's", ahead/millisecond)
 	}
 }
+
+// What is still missing does not make an answer with bodies slow: it names its
+// messages.
+func TestBodiesFindTheirMessages(t *testing.T) {
+	var im image
+	for id := uint32(1); id < 4; id++ {
+		part := imagePart{id: id}
+		for o := uint64(id); o < 100; o += 3 {
+			part.stubs = append(part.stubs, stub{message: message{offset: o, size: id}})
+		}
+		im.parts = append(im.parts, part)
+	}
+	for id := range uint32(5) {
+		for o := range uint64(110) {
+			x, want := im.stub(id, o), id > 0 && id < 4 && o >= uint64(id) && o < 100 && (o-uint64(id))%3 == 0
+			if (x != nil) != want || want && (x.offset != o || x.size != id) {
+				t.Fatalf("message %d of partition %d: %+v", o, id, x)
+			}
+		}
+	}
+}

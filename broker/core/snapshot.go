@@ -1,8 +1,10 @@
 package core
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	pb "go.etcd.io/raft/v3/raftpb"
 
@@ -50,6 +52,20 @@ func (im *image) each(do func(partition uint32, x *stub)) {
 			do(im.parts[i].id, &im.parts[i].stubs[j])
 		}
 	}
+}
+
+// stub returns what it says of one message; nil: nothing.
+func (im *image) stub(partition uint32, offset uint64) *stub {
+	for _, part := range im.parts {
+		if part.id != partition {
+			continue
+		}
+		i, found := slices.BinarySearchFunc(part.stubs, offset, func(x stub, offset uint64) int { return cmp.Compare(x.offset, offset) })
+		if found {
+			return &part.stubs[i]
+		}
+	}
+	return nil
 }
 
 // snapshot is the state of a group for another node.
@@ -421,20 +437,14 @@ func (c *Core) toldBodies(_ uint64, group uint32, d *decoder, fx *Effects) error
 	if a == nil {
 		return c.toldRepairs(s, partition, n, d, fx)
 	}
-	found := map[uint64]*stub{}
-	a.image.each(func(in uint32, x *stub) {
-		if in == partition && !x.have && !x.gone {
-			found[x.offset] = x
-		}
-	})
 	moved := false
 	after := uint64(0)
 	for range n {
 		offset := d.offset(after)
 		state, body := d.byte(), d.bytes()
 		after = offset + 1
-		x := found[offset]
-		if d.err != nil || x == nil || a.stepped {
+		x := a.image.stub(partition, offset)
+		if d.err != nil || x == nil || x.have || x.gone || a.stepped {
 			continue
 		}
 		switch state {
