@@ -90,18 +90,18 @@ type Core struct {
 	cache  cache
 
 	// The other nodes.
-	identity      identity
-	bornIn        uint64          // batch that says that the node is born; 0: none on its way
-	witnesses     map[uint64]bool // nodes that have remembered this one, before it is born
-	addresses     map[uint64]string
-	heard         map[uint64]uint64 // by node: tick at which it was heard of last
-	quarantine    string            // why the node takes part in nothing; empty: it does
-	out           map[uint64][]byte
-	ticker        deadline
-	ticks         uint64
-	fetchers      map[fetcher]int // ticks since a node that is sent a snapshot was heard of
-	peerReads     map[uint64]fetchRead
-	fullForBodies bool // bodies of a snapshot wait for the next journal file
+	identity   identity
+	bornIn     uint64          // batch that says that the node is born; 0: none on its way
+	witnesses  map[uint64]bool // nodes that have remembered this one, before it is born
+	addresses  map[uint64]string
+	heard      map[uint64]uint64 // by node: tick at which it was heard of last
+	quarantine string            // why the node takes part in nothing; empty: it does
+	out        map[uint64][]byte
+	ticker     deadline
+	ticks      uint64
+	fetchers   map[fetcher]int // ticks since a node that is sent a snapshot was heard of
+	peerReads  map[uint64]fetchRead
+	wantsFile  bool // what comes with no entry, bodies of a snapshot or who was met, waits for the next journal file
 
 	// This node's own; a restart begins without it.
 	conns    map[ConnID]*conn

@@ -227,3 +227,21 @@ func TestQuorumTable(t *testing.T) {
 		}
 	}
 }
+
+// Whoever is new is remembered also when the journal file has no room for it
+// and nothing else goes on.
+func TestNodeIsMetWhenTheFileIsFull(t *testing.T) {
+	r := newCluster(t, 3, Config{FileSize: 4 << 10}).nodes[1]
+	for node := uint64(4); node < 60; node++ {
+		for n := 0; r.core.instanceOf(node) == 0; n++ {
+			if n > 10 {
+				t.Fatalf("node %d is not remembered; file %d has room for %d bytes", node, r.core.writer.current().seq, r.core.writer.room())
+			}
+			r.step(Event{Kind: EvTold, Data: frameFrom(node, node, 1, 0, []byte{itemHello})})
+			r.settle()
+		}
+	}
+	if r.core.writer.current().seq < 2 {
+		t.Error("one file had room for all: nothing is tested")
+	}
+}

@@ -327,7 +327,7 @@ func (c *Core) write(now Time, fx *Effects) (released bool) {
 	case len(w.open) > 0:
 		w.write(now, fx)
 		w.sync(fx)
-	case len(c.queue) > 0 || c.fullForBodies:
+	case len(c.queue) > 0 || c.wantsFile:
 		w.seal(now, fx)
 	}
 	return released
@@ -355,7 +355,7 @@ func (c *Core) gather(now Time, fx *Effects) (released bool) {
 func (c *Core) turn(fx *Effects) {
 	w := c.writer
 	w.enter(w.ahead, fx)
-	w.ahead, w.sealing, c.fullForBodies = nil, false, false
+	w.ahead, w.sealing, c.wantsFile = nil, false, false
 	fx.point(PointFileRotated)
 	c.placeHead()
 }

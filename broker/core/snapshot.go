@@ -456,7 +456,7 @@ func (c *Core) toldBodies(_ uint64, group uint32, d *decoder, fx *Effects) error
 			}
 			where, ok := c.writer.put(journal.Record{Group: group, Kind: recordBodies, Payload: body})
 			if !ok {
-				c.fullForBodies = true
+				c.wantsFile = true
 				continue
 			}
 			fx.point(PointBodiesFetched)
