@@ -120,3 +120,39 @@ func TestForwardsGoOnBehindASnapshot(t *testing.T) {
 	c.pass(second)
 	c.same()
 }
+
+// However much waits for a leader that does not hear, what is sent again fits
+// into a frame; and all of it arrives once the leader hears.
+func TestMuchIsForwardedAgain(t *testing.T) {
+	c := newCluster(t, 3, Config{FileSize: 1 << 20})
+	c.publish(1, "OK", "first")
+	from := c.other(c.leader(1))
+	largest := 0
+	c.carry = func(_ uint64, told []Effect) []Effect {
+		return slices.DeleteFunc(told, func(e Effect) bool {
+			lost := slices.Contains(itemKinds(e.Data), itemForward)
+			if lost && c.nodes[from].points[PointForwardedAgain] > 0 {
+				largest = max(largest, len(e.Data))
+			}
+			return lost
+		})
+	}
+	var clients []*client
+	for range 40 {
+		p := c.nodes[from].dial()
+		p.Publish("t", make([]byte, 200<<10))
+		clients = append(clients, p)
+	}
+	c.pass(second)
+	if most := repeatBytes + 300<<10; largest == 0 || largest > most {
+		t.Errorf("a frame of %d bytes, want at most %d", largest, most)
+	}
+	c.carry = nil
+	c.pass(3500 * millisecond)
+	for _, p := range clients {
+		if got := fmt.Sprint(p.got()); got != "[OK]" {
+			t.Fatalf("a publish that waited: %s", got)
+		}
+	}
+	c.same()
+}

@@ -232,16 +232,19 @@ func (c *Core) repeat(s *seat, fx *Effects) {
 		return
 	}
 	o.sent = 0
-	for _, p := range o.list {
-		if p.term == s.open && p.seq != 0 && !p.accepted {
+	for size, i := 0, 0; i < len(o.list) && size < repeatBytes; i++ {
+		if p := o.list[i]; p.term == s.open && p.seq != 0 && !p.accepted {
+			size += len(p.payload)
 			fx.point(PointForwardedAgain)
 			c.tellForward(s, p)
 		}
 	}
 }
 
-// repeatTicks is how long a forwarded proposal waits for its answer.
-const repeatTicks = 8
+const (
+	repeatTicks = 8       // that a forwarded proposal waits for its answer
+	repeatBytes = 1 << 20 // sent again at once, about: the first are taken first
+)
 
 // forwarded takes a proposal of another node, if this one leads in the term it
 // is for and it is the next one.
