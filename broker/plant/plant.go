@@ -62,13 +62,13 @@ func All() []Bug {
 		{DeferralDroppedAtRestart, "deferral-dropped-at-restart", "after a restart deferred messages are due at once", "not-early"},
 		{MapOrder, "map-order", "a stop closes the connections in an order that differs from run to run", ""},
 		{MinorityAck, "minority-ack", "a leader acknowledges a publish that only its own journal has", "no-data-loss"},
-		{VoteForgotten, "vote-forgotten", "a vote is given before it is durable", "one-leader"},
-		{TermForgotten, "term-forgotten", "a node answers in a term that its journal does not know", "one-leader"},
-		{TruncationForgotten, "truncation-forgotten", "after a restart entries are back that gave way to a new leader's", "same-entries"},
-		{HeadAheadOfLog, "head-ahead-of-log", "what a journal file begins with counts entries as committed that are not", "same-entries"},
-		{PriorTermCommit, "prior-term-commit", "a leader counts an earlier term's entries as committed once a majority has them", "same-entries"},
+		{VoteForgotten, "vote-forgotten", "a vote is given before it is durable", "invariants"},
+		{TermForgotten, "term-forgotten", "a node answers in a term that its journal does not know", "invariants"},
+		{TruncationForgotten, "truncation-forgotten", "after a restart entries are back that gave way to a new leader's", "invariants"},
+		{HeadAheadOfLog, "head-ahead-of-log", "what a journal file begins with counts entries as committed that are not", "invariants"},
+		{PriorTermCommit, "prior-term-commit", "a leader counts an earlier term's entries as committed once a majority has them", "invariants"},
 		{ForwardedTwiceTaken, "forwarded-twice-taken", "a leader takes a forwarded publish that it has taken before", "delivery-guarantee"},
-		{WipedNodeVotes, "wiped-node-votes", "a node that has lost its data goes on under its old id", "same-entries"},
+		{WipedNodeVotes, "wiped-node-votes", "a node that has lost its data goes on under its old id", "invariants"},
 	}
 }
 
