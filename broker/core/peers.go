@@ -338,11 +338,20 @@ func (c *Core) checkEntry(group uint32, kind uint8, payload []byte) error {
 	case kindPartitionOpen:
 		_, err = decodePartitionOpen(payload)
 	case kindChannelOpen:
-		_, err = decodeChannelOpen(payload)
+		var e channelOpen
+		if e, err = decodeChannelOpen(payload); err == nil {
+			err = c.checkPartition(group, e.partition)
+		}
 	case kindChannelClose:
 		_, err = decodeChannelClose(payload)
 	case kindPublish:
-		_, err = decodePublish(payload)
+		var e publish
+		if e, err = decodePublish(payload); err == nil {
+			err = c.checkPartition(group, e.partition)
+		}
+		if longest := c.cfg.Limits.MaxDeferMS * millisecond; err == nil && e.delay > longest {
+			err = fmt.Errorf("its delay is %d ns, which is more than %d", e.delay, longest)
+		}
 	default:
 		err = fmt.Errorf("entries of kind %d are not forwarded", kind)
 	}
@@ -350,6 +359,15 @@ func (c *Core) checkEntry(group uint32, kind uint8, payload []byte) error {
 		err = fmt.Errorf("entries of kind %d are not for group %d", kind, group)
 	}
 	return err
+}
+
+// checkPartition looks whether a group has a partition: whoever proposes
+// something for it has seen it open.
+func (c *Core) checkPartition(group, partition uint32) error {
+	if group == 0 || c.group(group).partition(partition) == nil {
+		return fmt.Errorf("partition %d is not in group %d", partition, group)
+	}
+	return nil
 }
 
 func (c *Core) tellAccepted(s *seat, from stream, seq uint64) {

@@ -65,6 +65,10 @@ func (c *Core) seat(id uint32) *seat {
 	for uint32(len(c.seats)) <= id {
 		s := &seat{id: uint32(len(c.seats)), log: &replica.Log{}, streams: map[stream]uint64{}}
 		s.proposed.seat = s
+		if c.ready { // of a node that has just joined
+			s.clock = groupClock{log: c.logTime(c.now), mono: c.now.Mono}
+			s.quorum.state = Electing
+		}
 		c.seats = append(c.seats, s)
 	}
 	return c.seats[id]
