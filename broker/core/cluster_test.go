@@ -460,6 +460,29 @@ func TestLeaderRepairsWhatItCannotRead(t *testing.T) {
 	}
 }
 
+// Statistics that are asked for in the step in which a leader gives up fit
+// together. (Found by seed 395 of everything.)
+func TestStatsWhileTheLeadIsLost(t *testing.T) {
+	c := newCluster(t, 3, Config{})
+	c.publish(1, "OK", "a")
+	lead := c.leader(1)
+	c.cut = func(uint64, uint64) bool { return true }
+	r := c.nodes[lead]
+	for range 100 {
+		due, _ := r.core.NextDeadline()
+		c.now.Mono = max(due, c.now.Mono)
+		r.now = c.now
+		s := r.request(Request{Kind: ReqStats}).Stats // comes with what is due
+		if s.Topics[0].Leads && s.Groups[s.Topics[0].Group].Role != Leader {
+			t.Fatalf("it leads a topic and is %s of its group", s.Groups[1].Role)
+		}
+		if !s.Topics[0].Leads {
+			return
+		}
+	}
+	t.Error("the leader never gives up")
+}
+
 // A cluster that has not begun does not look healthy.
 func TestBeforeBirth(t *testing.T) {
 	c := &cluster{t: t, nodes: map[uint64]*rig{}, disks: map[uint64]*rig{}, now: Time{Mono: 1e9, Wall: 1_700_000_000e9}}

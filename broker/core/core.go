@@ -113,6 +113,7 @@ type Core struct {
 	touched  []*conn               // may have output
 	resumed  []*conn               // commands may wait behind a SUB that was answered, or output that was read
 	early    []*Request            // came before the node was ready
+	curious  []*Request            // asked for statistics in this step
 
 	deadlines deadlines
 	lastToken uint64

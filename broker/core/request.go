@@ -9,7 +9,7 @@ import (
 // requested acts on an HTTP call.
 func (c *Core) requested(now Time, r *Request, fx *Effects) {
 	if r.Kind == ReqStats {
-		fx.add(Effect{Kind: FxReply, Request: r.ID, Reply: &Reply{Stats: c.stats(r.Topic, r.Channel)}})
+		c.curious = append(c.curious, r)
 		return
 	}
 	if r.Kind >= ReqRead {
@@ -39,6 +39,16 @@ func (c *Core) requested(now Time, r *Request, fx *Effects) {
 		panic(fmt.Sprintf("core: there is no request of kind %d", r.Kind))
 	}
 	c.begin(now, op, fx)
+}
+
+// answerCurious answers those who asked for statistics, at the end of a step:
+// only then what it has changed fits together.
+func (c *Core) answerCurious(fx *Effects) {
+	for _, r := range c.curious {
+		fx.add(Effect{Kind: FxReply, Request: r.ID, Reply: &Reply{Stats: c.stats(r.Topic, r.Channel)}})
+	}
+	clear(c.curious)
+	c.curious = c.curious[:0]
 }
 
 // checkRequest returns the error code of a call that can never be done.

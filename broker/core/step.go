@@ -75,6 +75,7 @@ func (c *Core) settle(now Time, fx *Effects) {
 			break
 		}
 	}
+	c.answerCurious(fx)
 	c.goOnStopping(now, fx)
 	c.flushAll(now, fx)
 	c.flushPeers(fx)
