@@ -12,7 +12,7 @@ func groupsOf(c *core.Core) uint32 { return uint32(c.Groups()) }
 func viewOf(c *core.Core, group uint32) invariant.View {
 	v := c.View(group)
 	return invariant.View{
-		Leads: v.Role == core.Leader, Term: v.Term, Commit: v.Commit, Applied: v.Applied, Last: v.Last, Chain: v.Chain,
+		Leads: v.Role == core.Leader, Term: v.Term, Commit: v.Commit, Applied: v.Applied, Last: v.Last, LastTerm: v.LastTerm, Chain: v.Chain,
 	}
 }
 

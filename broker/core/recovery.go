@@ -148,8 +148,10 @@ func (r *Recovery) replayRecord(file uint64, stamp int64, record journal.Record,
 		if err != nil {
 			return err
 		}
+		commit := h.Commit
+		h.Commit = max(h.Commit, s.applied) // it may be older than a snapshot that was on its way
 		s.log.Hard = h
-		return r.applyUpTo(s, h.Commit)
+		return r.applyUpTo(s, commit)
 	case recordCheckpoint:
 		return r.checkpoint(s, record, first)
 	case recordSnapshot:

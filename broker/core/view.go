@@ -3,14 +3,15 @@ package core
 // GroupView is where a node stands in a group, for whoever compares nodes. It
 // is cheap enough to be asked after every step.
 type GroupView struct {
-	Role    Role
-	Term    uint64
-	Lead    uint64 // 0: none known
-	Leads   bool   // it acts as leader: everything of earlier terms is applied
-	Commit  uint64
-	Applied uint64
-	Last    uint64 // of the entries with a place in the journal
-	Chain   uint64 // hash over all entries up to Applied: equal on nodes that have applied the same
+	Role     Role
+	Term     uint64
+	Lead     uint64 // 0: none known
+	Leads    bool   // it acts as leader: everything of earlier terms is applied
+	Commit   uint64
+	Applied  uint64
+	Last     uint64 // of the entries with a place in the journal …
+	LastTerm uint64 // … and its term
+	Chain    uint64 // hash over all entries up to Applied: equal on nodes that have applied the same
 }
 
 // Groups is how many groups the node knows, the metadata's included.
@@ -20,6 +21,7 @@ func (c *Core) Groups() int { return len(c.seats) }
 func (c *Core) View(group uint32) GroupView {
 	s := c.seats[group]
 	v := GroupView{Applied: s.applied, Chain: s.chain, Last: s.log.Last(), Commit: s.log.Hard.Commit, Term: s.log.Hard.Term, Leads: s.leads}
+	v.LastTerm, _ = s.log.Term(v.Last)
 	if s.group == nil {
 		return v
 	}

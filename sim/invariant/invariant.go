@@ -19,7 +19,7 @@
 //	same-entries       brokers that have applied as much have applied the same, ever
 //	durable-majority   what some broker has applied is on the disks of a majority
 //	used-once          a broker that has lost everything takes part in nothing under its old id
-//	restart            a broker comes back with all that was durable on its disk and is committed
+//	restart            a broker comes back with all that was durable on its disk, but for entries that a later term took back
 //
 //det:ring0
 package invariant
@@ -51,12 +51,13 @@ func breach(name, format string, args ...any) *Breach {
 
 // View is what a broker shows of one group.
 type View struct {
-	Leads   bool // in Term
-	Term    uint64
-	Commit  uint64 // index up to which it knows entries to be committed
-	Applied uint64
-	Last    uint64 // index of the last entry in its journal; it may know a later one to be committed
-	Chain   uint64 // hash of everything applied, in order
+	Leads    bool // in Term
+	Term     uint64
+	Commit   uint64 // index up to which it knows entries to be committed
+	Applied  uint64
+	Last     uint64 // index of the last entry in its journal; it may know a later one to be committed
+	LastTerm uint64 // of that entry
+	Chain    uint64 // hash of everything applied, in order
 }
 
 // Watch remembers what the brokers of one run have shown.
@@ -142,9 +143,10 @@ func (w *Watch) Show(node uint64, number uint32, v View) *Breach {
 		return found
 	}
 	if !b.alive {
-		// Entries that nobody has applied may have given way: what was written to
+		// Entries may have given way to those of a later term: what was written to
 		// truncate them, and not synced, can outlast a loss of power too.
-		if v.Last < min(b.durable.Last, g.applied) || v.Applied < b.durable.Applied {
+		gaveWay := v.Term > b.durable.LastTerm
+		if v.Last < b.durable.Last && !gaveWay || v.Applied < b.durable.Applied {
 			return breach(Restart, "%s: it comes back with entries up to %d, applied up to %d; its disk held %d, applied %d, when it ended",
 				who, v.Last, v.Applied, b.durable.Last, b.durable.Applied)
 		}

@@ -104,12 +104,13 @@ func TestInvariants(t *testing.T) {
 		"comes back with all it had": {[]shown{
 			ended(1, view{Commit: 1, Applied: 1, Last: 5, Chain: 6}), begin(1), show(1, view{Commit: 1, Applied: 1, Last: 5, Chain: 6}),
 		}, ""},
-		"comes back with less than is committed": {[]shown{
-			show(2, view{Commit: 5, Applied: 5, Last: 5, Chain: 9}),
-			ended(1, view{Commit: 1, Applied: 1, Last: 5, Chain: 6}), begin(1), show(1, view{Commit: 1, Applied: 1, Last: 4, Chain: 6}),
+		"comes back with less": {[]shown{
+			ended(1, view{Term: 3, Commit: 1, Applied: 1, Last: 5, LastTerm: 3, Chain: 6}), begin(1),
+			show(1, view{Term: 3, Commit: 1, Applied: 1, Last: 4, LastTerm: 3, Chain: 6}),
 		}, invariant.Restart},
-		"comes back without what nobody has applied": {[]shown{
-			ended(1, view{Commit: 1, Applied: 1, Last: 5, Chain: 6}), begin(1), show(1, view{Commit: 1, Applied: 1, Last: 4, Chain: 6}),
+		"comes back without what gave way to a later term": {[]shown{
+			ended(1, view{Term: 3, Commit: 1, Applied: 1, Last: 5, LastTerm: 3, Chain: 6}), begin(1),
+			show(1, view{Term: 4, Commit: 1, Applied: 1, Last: 4, LastTerm: 2, Chain: 6}),
 		}, ""},
 		"comes back having applied less": {[]shown{
 			ended(1, view{Commit: 1, Applied: 1, Last: 5, Chain: 6}), begin(1), show(1, view{Last: 5}),
