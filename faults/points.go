@@ -67,6 +67,9 @@ func Points() []Point {
 		{Name: "consumer-sent-away", When: "a node that leads no longer closes the connection of a consumer"},
 		{Name: "repair-asked", When: "a leader cannot read a message and asks another node for it"},
 		{Name: "repaired", When: "it has it"},
+		{Name: "learner-asked", When: "a leader asks for a new node to learn"},
+		{Name: "voter-asked", When: "a learner has caught up and a leader asks for its vote"},
+		{Name: "removal-asked", When: "a leader asks for a replaced node to be let go"},
 	}
 }
 

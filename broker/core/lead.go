@@ -127,7 +127,7 @@ func (c *Core) oversee(s *seat, fx *Effects) {
 		}
 	}
 	if c.ticks%memberTicks == 0 {
-		c.reconcile(s, peers)
+		c.reconcile(s, peers, fx)
 	}
 	c.handOver(s, peers, fx)
 }
@@ -135,7 +135,7 @@ func (c *Core) oversee(s *seat, fx *Effects) {
 // reconcile takes the next step that brings the members of a group nearer to
 // those that the metadata ask for: whoever is new learns first, then gets the
 // vote, and only when all have it whoever has left is removed.
-func (c *Core) reconcile(s *seat, peers []replica.Peer) {
+func (c *Core) reconcile(s *seat, peers []replica.Peer, fx *Effects) {
 	conf := s.log.Conf
 	if len(conf.VotersOutgoing) > 0 {
 		return
@@ -145,11 +145,13 @@ func (c *Core) reconcile(s *seat, peers []replica.Peer) {
 			continue
 		}
 		if !slices.Contains(conf.Learners, m.id) {
+			fx.point(PointLearnerAsked)
 			s.group.ProposeConf(pb.ConfChangeAddLearnerNode, m.id)
 			return
 		}
 		for _, p := range peers {
 			if p.Node == m.id && c.active(p.Node) && !p.Behind && p.Match+nearlyThere >= s.applied {
+				fx.point(PointVoterAsked)
 				s.group.ProposeConf(pb.ConfChangeAddNode, m.id)
 			}
 		}
@@ -160,6 +162,7 @@ func (c *Core) reconcile(s *seat, peers []replica.Peer) {
 			continue
 		}
 		if m.id != c.cfg.Node {
+			fx.point(PointRemovalAsked)
 			s.group.ProposeConf(pb.ConfChangeRemoveNode, m.id)
 			return
 		}

@@ -60,6 +60,9 @@ const (
 	PointConsumerSentAway
 	PointRepairAsked
 	PointRepaired
+	PointLearnerAsked
+	PointVoterAsked
+	PointRemovalAsked
 	PointCount // how many there are
 )
 
@@ -174,6 +177,12 @@ func (p Point) String() string {
 		return "repair-asked"
 	case PointRepaired: // it has it
 		return "repaired"
+	case PointLearnerAsked: // a leader asks for a new node to learn
+		return "learner-asked"
+	case PointVoterAsked: // a learner has caught up and a leader asks for its vote
+		return "voter-asked"
+	case PointRemovalAsked: // a leader asks for a replaced node to be let go
+		return "removal-asked"
 	}
 	panic("core: there is no such point")
 }
