@@ -33,8 +33,8 @@ const (
 	itemForward  = 3  // group · term · number · life, 8 bytes · ticket · kind, 1 byte · essential, 1 byte · payload
 	itemAccepted = 4  // group · term · number · life, 8 bytes
 	itemRefused  = 5  // group · term · number · life, 8 bytes · text
-	itemFetch    = 6  // see snapshot.go
-	itemBodies   = 7  // see snapshot.go
+	itemFetch    = 6  // see fetch.go
+	itemBodies   = 7  // see fetch.go
 	itemTransfer = 8  // group · node that is to lead
 	itemWelcome  = 9  // nothing: the answer to itemHello; the frame's head says it all
 	itemRetired  = 10 // nothing: the receiver is no member of any group any more
