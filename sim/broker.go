@@ -198,7 +198,7 @@ func (b *broker) carryOut(now int64) {
 			b.send(now, network.ConnID(e.Conn), e.Data)
 		case core.FxClose:
 			b.close(now, network.ConnID(e.Conn))
-		case core.FxCreate, core.FxWrite, core.FxSync, core.FxRemove:
+		case core.FxCreate, core.FxRecycle, core.FxWrite, core.FxSync, core.FxRemove:
 			b.changes = append(b.changes, *e)
 		case core.FxRead:
 			b.startRead(now, *e)

@@ -15,6 +15,8 @@ func (b *broker) issue(now int64) {
 	switch e.Kind {
 	case core.FxCreate:
 		out = b.disk.Create(e.File, e.N)
+	case core.FxRecycle:
+		out = b.disk.Recycle(e.From, e.File, e.Data)
 	case core.FxWrite:
 		out = b.disk.Write(e.File, e.Offset, e.Data)
 	case core.FxSync:
@@ -41,7 +43,7 @@ func (b *broker) changed(now int64) {
 	b.traceDisk(now, b.process, &e, &out)
 	answer := core.Event{Token: e.Token, Failed: out.Failed, Text: out.Text}
 	switch e.Kind {
-	case core.FxCreate:
+	case core.FxCreate, core.FxRecycle:
 		answer.Kind = core.EvCreated
 	case core.FxSync:
 		answer.Kind = core.EvSynced

@@ -180,6 +180,8 @@ func effectWord(k core.EffectKind) string {
 		return "close"
 	case core.FxCreate:
 		return "create"
+	case core.FxRecycle:
+		return "recycle"
 	case core.FxWrite:
 		return "write"
 	case core.FxSync:
@@ -211,6 +213,8 @@ func coreEffectWords(e *core.Effect) string {
 		return fmt.Sprintf("close connection %d", e.Conn)
 	case core.FxCreate:
 		return fmt.Sprintf("create file %d of %d bytes, token %d", e.File, e.N, e.Token)
+	case core.FxRecycle:
+		return fmt.Sprintf("recycle file %d as %d, token %d", e.From, e.File, e.Token)
 	case core.FxWrite:
 		return fmt.Sprintf("write file %d at %d %s", e.File, e.Offset, dataWords(e.Data))
 	case core.FxSync:

@@ -23,7 +23,7 @@ const (
 	EvSent                         // N more bytes of Conn's FxSend effects were taken by the network
 	EvClosed                       // Conn is gone, by the peer, by an error or after an FxClose
 	EvTimer                        // NextDeadline has passed
-	EvCreated                      // FxCreate Token is done, or failed (Text is the reason)
+	EvCreated                      // FxCreate or FxRecycle Token is done, or FxCreate failed (Text is the reason)
 	EvSynced                       // FxSync Token is done, or failed: every earlier FxWrite of that file is durable, or not
 	EvRead                         // FxRead Token is done (Data), or failed
 	EvRequest                      // Request arrived
@@ -53,13 +53,14 @@ type Member struct {
 // EffectKind says which fields of an Effect are set.
 type EffectKind uint8
 
-// The effects a driver carries out. Disk effects (create, write, sync,
+// The effects a driver carries out. Disk effects (create, recycle, write, sync,
 // remove) are carried out in the order they were issued, one after another;
 // all others at once.
 const (
 	FxSend    EffectKind = iota + 1 // queue Data on Conn; the driver owns Data
 	FxClose                         // close Conn after what is queued on it was sent
 	FxCreate                        // make journal file File of N bytes, zero-filled, sync it and its directory; answer EvCreated
+	FxRecycle                       // make journal file From, which nothing needs, file File with Data at its start, never both and never without Data; answer EvCreated
 	FxWrite                         // write Data at Offset of File
 	FxSync                          // make File's writes durable; answer EvSynced
 	FxRemove                        // delete File
@@ -87,6 +88,7 @@ type Effect struct {
 	Conn    ConnID
 	Token   uint64
 	File    uint64 // journal file sequence number
+	From    uint64 // FxRecycle: that of the file so far
 	Offset  int64
 	N       int64
 	Data    []byte

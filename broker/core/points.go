@@ -18,6 +18,7 @@ const (
 	PointLedgerWritten
 	PointFileRotated
 	PointFileRemoved
+	PointFileRecycled
 	PointCheckpointWritten
 	PointRecoveryTornTail
 	PointRecoveryRewrite
@@ -93,6 +94,8 @@ func (p Point) String() string {
 		return "file-rotated"
 	case PointFileRemoved: // the oldest journal file is removed
 		return "file-removed"
+	case PointFileRecycled: // the oldest journal file becomes the next one
+		return "file-recycled"
 	case PointCheckpointWritten: // the batch that a file begins with goes to it
 		return "checkpoint-written"
 	case PointRecoveryTornTail: // recovery found a torn tail and cuts it off

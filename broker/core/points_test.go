@@ -75,7 +75,7 @@ func TestPoints(t *testing.T) {
 				}
 				r.pass(second)
 			},
-			want: count{PointFileRotated: 2, PointCheckpointWritten: 3, PointFileRemoved: 2},
+			want: count{PointFileRotated: 2, PointCheckpointWritten: 3, PointFileRemoved: 1, PointFileRecycled: 1},
 		},
 		"a torn tail": {
 			story: func(r *rig) {

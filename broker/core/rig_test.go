@@ -120,7 +120,7 @@ func (r *rig) collect() {
 				c.gone = true
 				r.arrived = append(r.arrived, Event{Kind: EvClosed, Conn: e.Conn})
 			}
-		case FxCreate, FxWrite, FxSync, FxRemove:
+		case FxCreate, FxRecycle, FxWrite, FxSync, FxRemove:
 			r.changes = append(r.changes, e)
 		case FxRead:
 			r.reads = append(r.reads, e)
@@ -220,6 +220,15 @@ func (r *rig) change(e Effect) {
 			r.t.Fatalf("journal file %d is created twice", e.File)
 		}
 		r.disk[e.File] = &diskFile{cached: make([]byte, e.N), durable: make([]byte, e.N)}
+		r.step(Event{Kind: EvCreated, Token: e.Token})
+	case FxRecycle:
+		old := r.disk[e.From]
+		if f != nil || old == nil {
+			r.t.Fatalf("journal file %d, there: %t, is recycled as %d, there: %t", e.From, old != nil, e.File, f != nil)
+		}
+		copy(old.cached, e.Data)
+		r.disk[e.File] = &diskFile{cached: old.cached, durable: bytes.Clone(old.cached)}
+		delete(r.disk, e.From)
 		r.step(Event{Kind: EvCreated, Token: e.Token})
 	case FxWrite:
 		f.write(e)

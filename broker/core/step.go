@@ -70,7 +70,7 @@ func (c *Core) settle(now Time, fx *Effects) {
 		}
 		c.handIn(fx)
 		released := c.write(now, fx)
-		c.writer.removeOldest(fx)
+		c.writer.retire(fx)
 		if !moved && !released && !c.pending() {
 			break
 		}

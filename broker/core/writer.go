@@ -12,6 +12,7 @@ const (
 	memoryGather = 1 << 20              // bytes that Memory gathers before it writes
 	maxReserve   = 256 << 10            // bytes kept for ledger entries when no next file can be made …
 	reserveShare = 8                    // … or this part of a file, if that is less
+	sizeSteps    = 8                    // a file is so many times this part of the usual size, or more
 	sealed       = 2 * journal.MarkSize // bytes at the end of a file for an idle mark and the last one
 )
 
@@ -26,8 +27,8 @@ type journalFile struct {
 }
 
 // writer appends batches to the journal files and keeps them coming: it makes
-// the next one ahead, goes over to it when the current one is full, and
-// removes the oldest when nothing in it is needed.
+// the next one ahead, goes over to it when the current one is full, and takes
+// the oldest for the next when nothing in it is needed, or removes it.
 type writer struct {
 	core     *Core
 	fileSize int64
@@ -39,6 +40,7 @@ type writer struct {
 	openLen int64  // bytes of the open batch, header included
 	batch   uint64 // number of the open batch, from 1
 
+	worn     *journalFile // the last one that nothing needed any more, to become the next when that is wanted; nil: none
 	ahead    *journalFile // made, not yet written to
 	creating uint64       // token of an outstanding FxCreate; 0: none
 	making   *journalFile // what it makes
@@ -110,7 +112,8 @@ func (w *writer) fresh() bool {
 // write issues the open batch.
 func (w *writer) write(now Time, fx *Effects) {
 	f, from := w.current(), w.at
-	data := journal.AppendBatch(make([]byte, 0, max(w.openLen, journal.MarkSize)), f.salt, w.end(), journal.Batch{
+	salt, at := journal.Covered(f.salt, w.end(), w.core.cfg.Plant)
+	data := journal.AppendBatch(make([]byte, 0, max(w.openLen, journal.MarkSize)), salt, at, journal.Batch{
 		Durable: w.durable, LogTime: w.core.logTime(now), WallTime: now.Wall, Records: w.open,
 	})
 	w.at += int64(len(data))
@@ -186,9 +189,14 @@ func (w *writer) enter(f *journalFile, fx *Effects) {
 	f.salt = w.core.cfg.Salt
 	w.files = append(w.files, f)
 	w.at, w.checkpointLen = journal.FileHeaderSize, 0
-	fx.add(Effect{Kind: FxWrite, File: f.seq, Data: journal.AppendFileHeader(nil, f.seq, f.salt)})
+	fx.add(Effect{Kind: FxWrite, File: f.seq, Data: w.header(f)})
 	w.syncing, w.syncUpTo, w.syncBatch = w.core.token(), w.durable, w.batch-1
 	fx.add(Effect{Kind: FxSync, File: f.seq, Token: w.syncing})
+}
+
+// header is what a file begins with, which it does before it has any batch.
+func (w *writer) header(f *journalFile) []byte {
+	return journal.AppendFileHeader(nil, f.seq, w.core.cfg.Salt)
 }
 
 // createAhead asks for the next file once half of the current one is used.
@@ -200,13 +208,33 @@ func (w *writer) createAhead(fx *Effects) {
 
 // create asks for the next file, if it is neither there nor asked for.
 func (w *writer) create(fx *Effects) {
-	f := w.current()
 	if w.ahead != nil || w.creating != 0 || w.retry.isSet() {
 		return
 	}
+	if w.worn != nil {
+		w.recycle(fx)
+		return
+	}
 	w.creating = w.core.token()
-	w.making = &journalFile{seq: f.seq + 1, size: w.fileSize + 2*w.checkpointLen}
+	w.making = &journalFile{seq: w.current().seq + 1, size: w.nextSize()}
 	fx.add(Effect{Kind: FxCreate, File: w.making.seq, N: w.making.size, Token: w.creating})
+}
+
+// nextSize is how large the next file is to be: what it begins with may be
+// twice as much as what this one does. In steps, so that a file can follow one
+// that began with a little less.
+func (w *writer) nextSize() int64 {
+	step := w.fileSize / sizeSteps
+	return (w.fileSize + 2*w.checkpointLen + step - 1) / step * step
+}
+
+// recycle makes the worn file the next one: no zeros have to be written for it.
+func (w *writer) recycle(fx *Effects) {
+	from := w.worn
+	w.creating, w.worn = w.core.token(), nil
+	w.making = &journalFile{seq: w.current().seq + 1, size: from.size}
+	fx.point(PointFileRecycled)
+	fx.add(Effect{Kind: FxRecycle, From: from.seq, File: w.making.seq, Data: w.header(w.making), Token: w.creating})
 }
 
 // created notes how an FxCreate went.
@@ -275,18 +303,41 @@ func (w *writer) file(m *message) *journalFile {
 	return w.files[i]
 }
 
-// removeOldest removes the oldest files that nothing needs any more, once the
-// journal is durable without them: the next file with the state it begins
-// with, and that the entries by which the last messages were finished are
-// committed.
-func (w *writer) removeOldest(fx *Effects) {
+// retire puts the oldest files aside that nothing needs any more, once the
+// journal is durable without them: the next file with the state it begins with,
+// and that the entries by which the last messages were finished are committed.
+// The newest of them is kept for the file to come: an older one would leave a
+// hole in the journal.
+func (w *writer) retire(fx *Effects) {
 	for len(w.files) > 1 && w.files[0].live == 0 && w.files[0].noted {
 		durable := w.durable
 		if durable.File < w.files[1].seq || durable.Before(w.files[0].freed) {
 			return
 		}
-		fx.point(PointFileRemoved)
-		fx.add(Effect{Kind: FxRemove, File: w.files[0].seq})
-		w.files = w.files[1:]
+		w.dropWorn(fx)
+		w.worn, w.files = w.files[0], w.files[1:]
+		if w.worn.size < w.nextSize() || w.worn.size > 2*w.nextSize() {
+			w.dropWorn(fx)
+		}
+		w.recycleAhead(fx)
+	}
+}
+
+// dropWorn removes the file that was kept.
+func (w *writer) dropWorn(fx *Effects) {
+	if w.worn == nil {
+		return
+	}
+	fx.point(PointFileRemoved)
+	fx.add(Effect{Kind: FxRemove, File: w.worn.seq})
+	w.worn = nil
+}
+
+// recycleAhead makes the worn file the next one as soon as there is one, if
+// there is no next.
+func (w *writer) recycleAhead(fx *Effects) {
+	if w.worn != nil && w.ahead == nil && w.creating == 0 {
+		w.core.deadlines.cancel(&w.retry) // it takes no room
+		w.recycle(fx)
 	}
 }

@@ -4,8 +4,9 @@
 // touches a file, a clock or the meaning of a record.
 //
 // A journal is a run of files with sequence numbers 1, 2, 3 …, of which the
-// oldest may be gone. A file is filled with zeros when it is made and holds a
-// file header and then batches, each at a multiple of 8 bytes:
+// oldest may be gone. A file is filled with zeros when it is made, or is one
+// that nothing needed any more and that goes on under a new number, see below.
+// It holds a file header and then batches, each at a multiple of 8 bytes:
 //
 //	file header, 40 bytes, at offset 0
 //	 0  8  magic "PSTLJRNL"
@@ -59,6 +60,12 @@
 //     whose durable position is that end;
 //   - when nothing follows for a while, a mark does, so that the last batch is
 //     covered too.
+//
+// A file that is used again is full of old batches. They are not valid under
+// its new number, which their CRCs do not cover, so that the journal ends where
+// the new ones do. It gets its new header before its new name, and that is
+// durable before the file has the name: one with a header that cannot be read
+// has been damaged, whatever stands behind it.
 //
 // Example:
 //

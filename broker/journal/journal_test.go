@@ -125,43 +125,117 @@ func TestBytesOfTheFormat(t *testing.T) {
 	}
 }
 
-// A tear leaves any prefix of the last batch, in front of zeros or of
-// anything. Every earlier batch must survive, and the tail be cut.
+// worn is what a file holds that is used again: batches, from the first to the
+// last byte, of an earlier life.
+func worn() []byte {
+	w := newFile(7, Position{6, 400})
+	for len(w.data) < fileSize-200 {
+		w.batch(true, "stale", "and stale")
+	}
+	return append(w.data, bytes.Repeat([]byte{0xee}, fileSize-len(w.data))...)
+}
+
+// A tear leaves any prefix of the last batch, in front of zeros, of what the
+// file held before, or of anything. Every earlier batch must survive, and
+// nothing of the torn one come back behind the next, however long that is.
 func TestTornAtEveryByte(t *testing.T) {
 	w := newFile(1, Position{})
 	w.batch(true, "one")
 	w.batch(true, "two", "three")
 	w.batch(false, "four", "five")
 	last, end := w.ends[2], w.ends[3]
-	for cut := last; cut < end; cut++ {
-		for _, fill := range []byte{0, 0xff} {
-			data := w.file()
-			for i := cut; i < end; i++ {
-				data[i] = fill
-			}
-			if bytes.Equal(data, w.file()) {
+	for name, under := range map[string][]byte{
+		"zeros": make([]byte, fileSize), "ones": bytes.Repeat([]byte{0xff}, fileSize), "an earlier life": worn(),
+	} {
+		for cut := last; cut < end; cut++ {
+			data := append(bytes.Clone(w.data[:cut]), under[cut:]...)
+			if bytes.Equal(data[:end], w.data) {
 				continue // the tear took nothing but zeros
 			}
-			var r Reader
-			got, err := r.Feed(1, data)
-			if err != nil {
-				t.Fatalf("torn at %d with %#x: %v", cut, fill, err)
-			}
-			if diff := cmp.Diff([][]string{{"one"}, {"two", "three"}}, payloads(got)); diff != "" {
-				t.Fatalf("torn at %d with %#x (-want +got):\n%s", cut, fill, diff)
-			}
-			tail, err := r.Finish()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tail.End != (Position{1, last}) {
-				t.Fatalf("torn at %d with %#x: the journal ends at %v, want %d", cut, fill, tail.End, last)
-			}
-			if rest := data[last+tail.Torn:]; len(bytes.Trim(rest, "\x00")) > 0 {
-				t.Fatalf("torn at %d with %#x: bytes stay behind the %d that are cut", cut, fill, tail.Torn)
+			if err := goesOnAfter(data, last, "one", "two three"); err != nil {
+				t.Fatalf("torn at %d, over %s: %v", cut, name, err)
 			}
 		}
 	}
+}
+
+// The idle mark needs no sync, so that a batch may be there whole and the mark
+// before it not. When the next batch is as long as the mark, the one behind it
+// must not follow.
+func TestBatchBehindALostMark(t *testing.T) {
+	w := newFile(1, Position{})
+	w.batch(true, "one")
+	w.batch(false)
+	w.batch(false, "never acknowledged")
+	for name, under := range map[string][]byte{"zeros": make([]byte, fileSize), "an earlier life": worn()} {
+		data := append(bytes.Clone(w.data), under[len(w.data):]...)
+		copy(data[w.ends[1]:w.ends[2]], under[w.ends[1]:])
+		if err := goesOnAfter(data, w.ends[1], "one"); err != nil {
+			t.Errorf("over %s: %v", name, err)
+		}
+	}
+}
+
+// A file that is used again ends where it begins, whatever it held.
+func TestAnEarlierLife(t *testing.T) {
+	one := newFile(1, Position{})
+	one.batch(true, "one")
+	one.batch(true)
+	var r Reader
+	if _, err := r.Feed(1, one.file()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Feed(2, append(AppendFileHeader(nil, 2, salt), worn()[FileHeaderSize:]...)); err != nil || len(got) != 0 {
+		t.Fatalf("got %v, %v", payloads(got), err)
+	}
+	if tail, err := r.Finish(); err != nil || tail.End != one.end() || len(tail.Empty) != 1 || tail.Spare != 0 {
+		t.Fatalf("the journal ends %+v, %v", tail, err)
+	}
+	if _, err := new(Reader).Feed(1, worn()); err == nil || !strings.Contains(err.Error(), "journal file 1 says that it is file 7") {
+		t.Errorf("without a new beginning: %v", err)
+	}
+}
+
+// goesOnAfter says what is wrong with a file that has to hold these batches and
+// end there, and go on from there with a batch of any length.
+func goesOnAfter(data []byte, end int64, want ...string) error {
+	var r Reader
+	got, err := r.Feed(1, bytes.Clone(data))
+	if err != nil {
+		return err
+	}
+	tail, err := r.Finish()
+	if err != nil || tail.End != (Position{1, end}) || !equal(got, want) {
+		return fmt.Errorf("the journal holds %v and ends at %v, not at %d: %v", payloads(got), tail.End, end, err)
+	}
+	clear(data[end : end+tail.Torn])
+	for n := range 40 {
+		next := Batch{Durable: Position{1, end}}
+		if n > 0 {
+			next.Records = []Record{{Group: 1, Kind: 7, Index: 9, Payload: bytes.Repeat([]byte("n"), 8*(n-1))}}
+		}
+		again := bytes.Clone(data)
+		copy(again[end:], AppendBatch(nil, salt, Position{1, end}, next))
+		var r Reader
+		got, err := r.Feed(1, again)
+		if err != nil || len(got) != len(want)+1 {
+			return fmt.Errorf("with a batch of %d bytes behind it, there are %v, %w", n, payloads(got), err)
+		}
+	}
+	return nil
+}
+
+// equal compares batches with their payloads, joined.
+func equal(got []Batch, want []string) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i, list := range payloads(got) {
+		if strings.Join(list, " ") != want[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Rot in what was durable, anywhere, must be told from a tear, whatever the

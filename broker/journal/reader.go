@@ -14,9 +14,9 @@ type Reader struct {
 	first, last uint64 // sequence numbers fed; 0: none
 	filled      uint64 // the last one that has a batch; 0: none
 	end         int64  // of its content
-	dirty       int64  // of its content
+	torn        int64  // of its content
 	salt        uint64 // of it
-	spare       int64  // size of the file behind it when nothing but a header was written to that; else 0
+	spare       int64  // size of the file behind it when there is nothing but a header in that; else 0
 	data        []byte // of it
 	claim       Position
 	log, wall   int64
@@ -37,8 +37,10 @@ type Tail struct {
 	Rewrite   []byte
 	RewriteAt Position
 
-	// Torn counts the bytes behind End that are to be overwritten with zeros,
-	// so that they never come to life again.
+	// Torn counts the bytes behind End that are to be overwritten with zeros:
+	// up to the end of the last batch there of which the header can be read. It
+	// must never be taken for what follows a batch that is yet to be written. No
+	// other bytes can be, whatever stands there.
 	Torn int64
 
 	// Empty lists the files behind End that hold no batch, ascending.
@@ -69,18 +71,18 @@ func (r *Reader) Feed(seq uint64, data []byte) ([]Batch, error) {
 		return nil, err
 	}
 	if len(c.batches) == 0 {
-		if r.filled != 0 && seq == r.filled+1 && c.dirty <= FileHeaderSize {
+		if r.filled != 0 && seq == r.filled+1 && !c.used {
 			r.spare = int64(len(data))
 		}
 		return nil, nil
 	}
 	if seq > r.first {
 		want := Position{r.filled, r.end}
-		if r.filled != seq-1 || c.batches[0].Durable != want {
+		if (r.filled != seq-1 || c.batches[0].Durable != want) && !r.Plant.Is(plant.StaleRecordsReplayed) {
 			return nil, fmt.Errorf("journal file %d does not go on where file %d ends, at offset %d; %s", seq, r.filled, r.end, remedy)
 		}
 	}
-	r.filled, r.end, r.dirty, r.salt, r.data, r.spare = seq, c.end, c.dirty, c.salt, data, 0
+	r.filled, r.end, r.torn, r.salt, r.data, r.spare = seq, c.end, c.torn, c.salt, data, 0
 	newest := c.batches[len(c.batches)-1]
 	r.log, r.wall = newest.LogTime, newest.WallTime
 	return c.batches, nil
@@ -125,7 +127,7 @@ func (r *Reader) Finish() (Tail, error) {
 	t.End = Position{r.filled, r.end}
 	t.Size, t.Salt, t.Spare = int64(len(r.data)), r.salt, r.spare
 	t.LogTime, t.WallTime = r.log, r.wall
-	t.Torn = r.dirty - r.end
+	t.Torn = r.torn - r.end
 	t.RewriteAt = Position{File: r.filled}
 	if r.claim.File == r.filled {
 		t.RewriteAt = r.claim

@@ -15,7 +15,8 @@ type content struct {
 	batches []Batch
 	salt    uint64
 	end     int64    // where the valid batches end; 0 when there is no file header
-	dirty   int64    // from here on all bytes are zero; end when nothing else follows
+	used    bool     // there is something behind the file header, if only what an earlier life of the file left
+	torn    int64    // where the last batch ends whose header can be read, also one behind end; end when none follows
 	claim   Position // the furthest durable position that any batch header in the file carries, also one behind end
 }
 
@@ -23,9 +24,9 @@ type content struct {
 // Records share data.
 func scan(seq uint64, data []byte, bug plant.ID) (content, error) {
 	var c content
-	c.dirty = int64(len(bytes.TrimRight(data, "\x00")))
+	c.used = len(bytes.TrimRight(data, "\x00")) > FileHeaderSize
 	salt, valid, err := readFileHeader(seq, data)
-	if !valid && err == nil && c.dirty > FileHeaderSize {
+	if !valid && err == nil && c.used {
 		err = fmt.Errorf("journal file %d is damaged at offset 0: its header was durable before what stands behind it was written, and cannot be read; %s", seq, remedy)
 	}
 	if !valid || err != nil {
@@ -41,16 +42,17 @@ func scan(seq uint64, data []byte, bug plant.ID) (content, error) {
 		c.end += n
 		c.claim = later(c.claim, b.Durable)
 	}
-	c.dirty = max(c.end, c.dirty)
+	c.torn = c.end
 	// Whatever made the batch at end unreadable, headers behind it may still
 	// say that it was durable once. What stands in a batch is not looked at.
-	for at := c.end; at < c.dirty; {
-		h, ok := readBatchHeader(salt, Position{seq, at}, data)
+	for at := c.end; at < int64(len(data)); {
+		h, ok := readBatchHeader(salt, Position{seq, at}, data, bug)
 		if !ok {
 			at += align
 			continue
 		}
 		c.claim = later(c.claim, h.durable)
+		c.torn = min(at+max(BatchHeaderSize, padded(h.length)), int64(len(data)))
 		at += max(align, padded(h.length))
 	}
 	return c, nil
@@ -90,11 +92,12 @@ type batchHeader struct {
 }
 
 // readBatchHeader reads the header at a position; false if there is no valid one.
-func readBatchHeader(salt uint64, at Position, data []byte) (batchHeader, bool) {
+func readBatchHeader(salt uint64, at Position, data []byte, bug plant.ID) (batchHeader, bool) {
 	if int64(len(data)) < at.Offset+BatchHeaderSize {
 		return batchHeader{}, false
 	}
 	h := data[at.Offset : at.Offset+BatchHeaderSize]
+	salt, at = Covered(salt, at, bug)
 	if string(h[:4]) != batchMagic || binary.LittleEndian.Uint32(h[12:]) != sum(salt, at, h[:12], h[16:]) {
 		return batchHeader{}, false
 	}
@@ -114,7 +117,7 @@ func readBatchHeader(salt uint64, at Position, data []byte) (batchHeader, bool) 
 // cutBatch returns the batch at a position and its length, 0 when there is no
 // valid one.
 func cutBatch(salt uint64, at Position, data []byte, bug plant.ID) (Batch, int64) {
-	h, ok := readBatchHeader(salt, at, data)
+	h, ok := readBatchHeader(salt, at, data, bug)
 	if !ok || h.length%align != 0 || h.length > int64(len(data))-at.Offset ||
 		h.length < BatchHeaderSize+int64(h.count)*RecordHeaderSize {
 		return Batch{}, 0
@@ -145,7 +148,11 @@ func cutRecord(salt uint64, at Position, in []byte, bug plant.ID) (Record, int64
 	}
 	payload := int64(binary.LittleEndian.Uint32(in))
 	n := RecordHeaderSize + padded(payload)
-	if n > int64(len(in)) || binary.LittleEndian.Uint32(in[4:]) != sum(salt, at, in[:4], in[8:n]) && !bug.Is(plant.TornTailAccepted) {
+	if n > int64(len(in)) {
+		return Record{}, 0
+	}
+	salt, at = Covered(salt, at, bug)
+	if binary.LittleEndian.Uint32(in[4:]) != sum(salt, at, in[:4], in[8:n]) && !bug.Is(plant.TornTailAccepted) {
 		return Record{}, 0
 	}
 	return Record{

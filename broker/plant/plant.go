@@ -40,6 +40,7 @@ const (
 	PriorTermCommit
 	ForwardedTwiceTaken
 	WipedNodeVotes
+	StaleRecordsReplayed
 )
 
 // Bug is what there is to know of a planted bug.
@@ -69,6 +70,7 @@ func All() []Bug {
 		{PriorTermCommit, "prior-term-commit", "a leader counts an earlier term's entries as committed once a majority has them", "invariants"},
 		{ForwardedTwiceTaken, "forwarded-twice-taken", "a leader takes a forwarded publish that it has taken before", "delivery-guarantee"},
 		{WipedNodeVotes, "wiped-node-votes", "a node that has lost its data goes on under its old id", "invariants"},
+		{StaleRecordsReplayed, "stale-records-replayed", "what a journal file held in an earlier life is taken for its own", "invariants"},
 	}
 }
 

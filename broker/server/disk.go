@@ -136,6 +136,8 @@ func (d *disk) carryOut(e *core.Effect) message {
 	switch e.Kind {
 	case core.FxCreate:
 		return answer(core.EvCreated, e, nil, d.create(e.File, e.N))
+	case core.FxRecycle:
+		return message{event: core.Event{Kind: core.EvCreated, Token: e.Token}, fault: d.recycle(e.From, e.File, e.Data)}
 	case core.FxSync:
 		return answer(core.EvSynced, e, nil, d.sync(e.File))
 	case core.FxWrite:
@@ -194,6 +196,35 @@ func fillZero(f File, from, size int64) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// recycle makes a file that nothing needs the file to come. It has its old name
+// or its new one, and never the new one without the new beginning.
+func (d *disk) recycle(from, to uint64, head []byte) error {
+	d.dropSpare()
+	f, making, name := d.forget(from), fileName(to)+newSuffix, fileName(to)
+	if f == nil {
+		return fmt.Errorf("recycle journal file %s: it does not exist", fileName(from))
+	}
+	size, err := f.Size()
+	for _, step := range []func() error{
+		func() error { return d.fs.Rename(fileName(from), making) },
+		d.fs.Sync,
+		func() error { _, err := f.WriteAt(head, 0); return err },
+		f.Sync,
+		func() error { return d.fs.Rename(making, name) },
+		d.fs.Sync,
+	} {
+		if err == nil {
+			err = step()
+		}
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("recycle journal file %s as %s: %w", fileName(from), name, err), f.Close())
+	}
+	d.setFile(to, f)
+	d.last, d.lastSize = to, size
 	return nil
 }
 

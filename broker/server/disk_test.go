@@ -95,6 +95,58 @@ func TestCreatedFilesAreWholeOrAbsent(t *testing.T) {
 	}
 }
 
+// A file that is used again has its old name and its old beginning, or its new
+// ones, or no name that is read, whatever fails in between.
+func TestAFileIsUsedAgain(t *testing.T) {
+	d, dir, faults := diskWithAFile(t)
+	d.mustWrite(t, 1, spareTestSize-1)
+	if err := d.recycle(1, 3, []byte("head")); err != nil {
+		t.Fatal(err)
+	}
+	if d.spare != nil {
+		t.Error("another file 3 is still in the making")
+	}
+	if names := namesIn(t, dir); !slices.Equal(names, []string{fileName(3)}) {
+		t.Fatalf("the files are %v", names)
+	}
+	got, err := d.readAt(3, 0, spareTestSize)
+	want := append([]byte("head"), make([]byte, spareTestSize-4)...)
+	want[spareTestSize-1] = 'x'
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the file is not what it was behind its new beginning: %v", err)
+	}
+	for _, op := range []string{"write", "sync"} {
+		faults.set(op, errors.New("the disk is gone"))
+		last := fileName(3)
+		err := d.recycle(3, 4, []byte("none"))
+		faults.set(op, nil)
+		if err == nil || !strings.Contains(err.Error(), "recycle journal file "+last+" as "+fileName(4)+": ") {
+			t.Errorf("a failed %s: %v", op, err)
+		}
+		if names := namesIn(t, dir); slices.Contains(names, fileName(4)) || slices.Contains(names, last) {
+			t.Errorf("after a failed %s there are %v", op, names)
+		}
+		if err := os.Rename(filepath.Join(dir, fileName(4)+newSuffix), filepath.Join(dir, last)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.loadFile(3); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func namesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
 func TestConcurrentPublishersShareSyncs(t *testing.T) {
 	fs := &countingFS{FS: openDir(t, t.TempDir())}
 	b := start(t, testConfig(fs))

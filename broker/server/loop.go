@@ -233,7 +233,7 @@ func (l *loop) carryOut() (done bool, err error) {
 		case core.FxWrite:
 			l.queued += len(e.Data)
 			l.disk.changes.put(*e)
-		case core.FxCreate:
+		case core.FxCreate, core.FxRecycle:
 			l.creating++
 			l.disk.changes.put(*e)
 		case core.FxRemove:

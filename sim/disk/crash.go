@@ -51,12 +51,20 @@ func (d *Disk) interrupt() {
 		if d.crash.Below(2) == 0 {
 			d.unenter()
 		}
+	case c.kind == recycling && c.file != nil:
+		switch d.crash.Below(3) {
+		case 0:
+			d.names.set(c.name, nil)
+			d.await(operation{entry: true, name: c.name})
+		case 1:
+			d.recycle()
+		}
 	case c.kind == writing && c.n > 0:
 		pages := (c.off+c.n-1)/pageSize - c.off/pageSize + 1
 		kept := (c.off/pageSize+d.crash.Below(pages+1))*pageSize - c.off
 		d.cutWrite(min(max(kept, 0), c.n))
 	}
-	c.kind, c.file, c.was = nothing, nil, nil
+	c.kind, c.file, c.was, c.head = nothing, nil, nil, nil
 }
 
 // unenter takes back what the change under way did to the directory.

@@ -19,8 +19,8 @@
 //
 // # An operation under way
 //
-// Create, Write, Sync and Remove are changes. There is at most one under way:
-// it shows to readers when it is issued, and ends with Complete, which the
+// Create, Recycle, Write, Sync and Remove are changes. There is at most one under way:
+// it shows to readers when it is issued, but for Recycle, and ends with Complete, which the
 // caller calls when the latency of its Outcome has passed, also when it
 // failed. Only Complete makes durable what the change makes durable. A crash
 // in between finds it half done:
@@ -29,6 +29,8 @@
 //	write   its first pages, up to none or all; what there is, pending
 //	sync    all of it still pending
 //	remove  the file is there, or not, its directory entry pending
+//	recycle the file has its old name and content, or no name, its directory
+//	        entry pending, or its new name and beginning
 //
 // Reads may be issued at any time. A stuck Outcome means that nothing was
 // begun: no Complete, and the same call again once the fault is healed.
@@ -131,6 +133,7 @@ const (
 	writing
 	syncing
 	removing
+	recycling
 )
 
 // change is the operation that Complete ends.
@@ -138,8 +141,10 @@ type change struct {
 	kind  changeKind
 	none  bool  // it failed or lied: nothing becomes durable
 	drop  bool  // a sync failed: what was to become durable is taken for clean
-	file  *file // creating: the new one
+	file  *file // creating: the new one; recycling: the old one
 	name  uint64
+	to    uint64 // recycling: the name to be
+	head  []byte // recycling: what it is to begin with
 	was   *file  // creating, removing: what the name stood for before
 	off   int64  // writing
 	n     int64  // writing, in bytes
@@ -164,6 +169,10 @@ func (d *Disk) Complete() {
 		if !c.none {
 			d.syncDirectory()
 		}
+	case recycling:
+		if !c.none {
+			d.recycle()
+		}
 	case syncing:
 		if c.drop {
 			d.dropDirty(c.file)
@@ -171,7 +180,7 @@ func (d *Disk) Complete() {
 			d.land(c.file)
 		}
 	}
-	c.kind, c.file, c.was = nothing, nil, nil
+	c.kind, c.file, c.was, c.head = nothing, nil, nil, nil
 }
 
 // fail makes the change under way one that failed.
@@ -212,6 +221,45 @@ func (d *Disk) Remove(name uint64) Outcome {
 	}
 	d.enter(name, nil)
 	return Outcome{Latency: took}
+}
+
+// Recycle gives a file, all of it durable, a new beginning and then another
+// name, which no file has, and syncs it and the directory in between and
+// afterwards. It fails when there is no file of the name or one of the other.
+// head becomes the disk's.
+func (d *Disk) Recycle(from, to uint64, head []byte) Outcome {
+	if d.strikes(Stuck) {
+		return Outcome{Stuck: true}
+	}
+	d.begin(recycling, from)
+	took := d.draw(d.options.Create)
+	f := d.names.file(from)
+	if f == nil || d.names.file(to) != nil || int64(len(head)) > f.size {
+		return d.fail(took, "recycle journal file %d as %d: it does not exist, is shorter than what it is to begin with, or there is one of that number", from, to)
+	}
+	c := &d.underWay
+	c.file, c.to, c.head = f, to, head
+	return Outcome{Latency: took}
+}
+
+// recycle ends a Recycle.
+func (d *Disk) recycle() {
+	c := d.underWay
+	d.rename(c.name, nil)
+	d.put(c.file, 0, c.head)
+	if !d.strikes(Lying) {
+		d.land(c.file)
+	}
+	d.rename(c.to, c.file)
+}
+
+// rename changes what a name stands for, and syncs the directory.
+func (d *Disk) rename(name uint64, f *file) {
+	d.names.set(name, f)
+	d.await(operation{entry: true, name: name, file: f})
+	if !d.strikes(Lying) {
+		d.syncDirectory()
+	}
 }
 
 // enter changes what a name stands for, as part of the change under way.

@@ -13,7 +13,7 @@ import (
 // A transcript is one command a line, with what it answers behind "=>", when
 // that is not "ok":
 //
-//	create FILE SIZE · write FILE OFFSET TEXT · sync FILE · remove FILE
+//	create FILE SIZE · write FILE OFFSET TEXT · sync FILE · remove FILE · recycle FILE NEW TEXT
 //	  complete at once, or with "&" at the end stay under way
 //	read FILE OFFSET N          the bytes; "." is a zero
 //	clean FILE OFFSET N         likewise, of CleanBytes
@@ -66,6 +66,8 @@ func do(t *testing.T, d *Disk, words []string) string {
 		return change(d.Sync(name()))
 	case "remove":
 		return change(d.Remove(name()))
+	case "recycle":
+		return change(d.Recycle(name(), uint64(n(1)), []byte(long(t, args[2]))))
 	case "read":
 		return describe(d.Read(name(), n(1), n(2)))
 	case "clean":

@@ -58,6 +58,11 @@ func TestUnderWay(t *testing.T) {
 			[]string{"1[old]", "1[old+.*509+new]"},
 		},
 		{
+			"recycle", "recycle 1 2 new &",
+			[]string{"1[old]", "", "2[new+.*8189]"},
+			[]string{"1[old]", "", "2[new+.*8189]"},
+		},
+		{
 			"a create that failed", "inject disk-full; create 2 5 & => create journal file 2 of 5 bytes: no space left on device",
 			[]string{"1[old]"},
 			[]string{"1[old]"},
