@@ -54,9 +54,10 @@ func (c *claims) consumed(by *consumer, e history.Event) {
 	}
 }
 
-// faulted notes a fault that took effect on a workload process.
+// faulted notes a fault that took effect on a workload process. Whether a
+// signal or the kernel killed it is the same to the process.
 func (c *claims) faulted(kind string, p *producer, by *consumer) {
-	if kind != string(faults.Kill) {
+	if kind != string(faults.Kill) && kind != string(faults.OutOfMemory) {
 		return
 	}
 	if p != nil {

@@ -95,7 +95,7 @@ func (l *faultLog) end(edge faultEdge, kind string, broker int, now int64) {
 // ends reports that a fault of the kind is the end of its process.
 func ends(kind string) bool {
 	switch faults.Kind(kind) {
-	case faults.Kill, faults.Stop, faults.PowerLoss, faults.Wipe, faults.Replace:
+	case faults.Kill, faults.OutOfMemory, faults.Stop, faults.PowerLoss, faults.Wipe, faults.Replace:
 		return true
 	}
 	return false

@@ -13,7 +13,7 @@ func Together(a, b Kind) bool {
 	if b == BitRot {
 		a, b = b, a
 	}
-	return a == BitRot && (b == Kill || b == Stop || b == PowerLoss)
+	return a == BitRot && (b == Kill || b == Stop || b == PowerLoss || b == OutOfMemory)
 }
 
 // Loses tells whether the target of the kind may lose what it had acknowledged:

@@ -14,7 +14,7 @@ func bitRot() Spec {
 		Params: []Param{
 			{Name: "count", Unit: InNumber, Is: "bits that turn", Min: 1, Max: 1000},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  brokersOnly(),
 
 		TakesAway: true,

@@ -65,15 +65,19 @@ type Spec struct {
 	TakesAway bool
 	// Cluster tells that the target has to have other brokers beside it.
 	Cluster bool
+	// Among tells that it is only on what processes of this role send each
+	// other, so that a peer has the role too; "": whoever the peer is.
+	Among Role
 }
 
 // Kinds is the catalog. A new kind is one line here and one file.
 func Kinds() []Spec {
 	return []Spec{
-		kill(), stop(), pause(), powerLoss(), wipe(), replace(),
+		kill(), stop(), pause(), powerLoss(), outOfMemory(), cpuSlow(), wipe(), replace(),
 		diskFull(), diskSlow(), diskStuck(), diskReadError(), diskWriteShort(), fsyncError(),
 		bitRot(), misdirectedWrite(), lostWrite(),
-		partition(), cut(), clog(), latency(), loss(), reset(), halfOpen(), silence(),
+		partition(), cut(), clog(), jam(), latency(), loss(), reorder(), duplicate(), corrupt(),
+		refuse(), reset(), halfOpen(), silence(),
 		clockJump(), clockDrift(), clockFreeze(),
 	}
 }
@@ -118,7 +122,7 @@ const (
 	minute      = 60 * second
 )
 
-func everyRole() []Role    { return []Role{Broker, Producer, Consumer} }
-func brokersOnly() []Role  { return []Role{Broker} }
-func everyWorld() []string { return []string{"sim", "process"} }
-func simOnly() []string    { return []string{"sim"} }
+func everyRole() []Role      { return []Role{Broker, Producer, Consumer} }
+func brokersOnly() []Role    { return []Role{Broker} }
+func everyWorld() []string   { return []string{"sim", "process"} }
+func simAndDocker() []string { return []string{"sim", "docker"} }

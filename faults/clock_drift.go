@@ -15,7 +15,7 @@ func clockDrift() Spec {
 		Params: []Param{
 			{Name: "drift", Unit: InPPM, Is: "millionths by which the clocks run fast, or slow when negative", Min: -100_000, Max: 100_000},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  brokersOnly(),
 	}
 }

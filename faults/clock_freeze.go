@@ -12,7 +12,7 @@ func clockFreeze() Spec {
 		ForIs:    "its length",
 		MinFor:   millisecond,
 		MaxFor:   10 * minute,
-		Worlds:   simOnly(),
+		Worlds:   simAndDocker(),
 		Roles:    brokersOnly(),
 
 		TakesAway: true,

@@ -15,7 +15,7 @@ func clockJump() Spec {
 		Params: []Param{
 			{Name: "offset", Unit: InNanoseconds, Is: "how far the clock is set forward, or back when negative", Min: -maxOffset, Max: maxOffset},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  brokersOnly(),
 	}
 }

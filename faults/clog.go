@@ -17,7 +17,7 @@ func clog() Spec {
 			{Name: "bytes_per_second", Unit: InBytes, Is: "what the link carries, each way", Min: 1, Max: 1 << 30},
 			{Name: "delay", Unit: InNanoseconds, Is: "added to every packet", Max: minute, Optional: true},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  everyRole(),
 	}
 }

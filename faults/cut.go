@@ -15,7 +15,7 @@ func cut() Spec {
 		Params: []Param{
 			{Name: "peer", Unit: NoNumber, Is: "the process at the other end"},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  everyRole(),
 	}
 }

@@ -12,7 +12,7 @@ func diskFull() Spec {
 		ForIs:    "from no room to room again",
 		MinFor:   millisecond,
 		MaxFor:   10 * minute,
-		Worlds:   simOnly(),
+		Worlds:   simAndDocker(),
 		Roles:    brokersOnly(),
 
 		TakesAway: true,

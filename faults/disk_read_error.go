@@ -15,7 +15,7 @@ func diskReadError() Spec {
 		Params: []Param{
 			{Name: "rate", Unit: InPermille, Is: "reads that fail", Min: 1, Max: 1000},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  brokersOnly(),
 	}
 }

@@ -14,7 +14,7 @@ func diskSlow() Spec {
 		Params: []Param{
 			{Name: "factor", Unit: InNumber, Is: "how many times as long", Min: 2, Max: 10_000},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  brokersOnly(),
 	}
 }

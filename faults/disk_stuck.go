@@ -12,7 +12,7 @@ func diskStuck() Spec {
 		ForIs:    "from the first operation that hangs to the moment all complete",
 		MinFor:   millisecond,
 		MaxFor:   10 * minute,
-		Worlds:   simOnly(),
+		Worlds:   simAndDocker(),
 		Roles:    brokersOnly(),
 
 		TakesAway: true,

@@ -15,7 +15,7 @@ func diskWriteShort() Spec {
 		Params: []Param{
 			{Name: "count", Unit: InNumber, Is: "writes that fail", Min: 1, Max: 1000},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  brokersOnly(),
 
 		TakesAway: true,

@@ -37,6 +37,9 @@ const (
 
 	PowerLoss Kind = "power-loss" // of the process's machine; it is started again after For
 
+	OutOfMemory Kind = "out-of-memory" // the kernel kills the process; it is started again after For
+	CPUSlow     Kind = "cpu-slow"      // what the process computes takes Factor times as long
+
 	Wipe    Kind = "wipe"    // the broker is killed and loses its data; it is started again after For
 	Replace Kind = "replace" // the broker is killed for good; a new one takes its place after For
 
@@ -54,8 +57,13 @@ const (
 	Partition Kind = "partition" // the processes are split by Shape and Side
 	Cut       Kind = "cut"       // nothing passes between the target and Peer
 	Clog      Kind = "clog"      // the link to Peer carries BytesPerSecond at most
+	Jam       Kind = "jam"       // what is sent on the links to Peer is held, and arrives in a burst after For
 	Latency   Kind = "latency"   // Delay and up to Jitter more on the links to Peer
 	Loss      Kind = "loss"      // Rate of the packets are lost on the links to Peer
+	Reorder   Kind = "reorder"   // Rate of the packets come later by Delay on the links to Peer
+	Duplicate Kind = "duplicate" // Rate of the packets arrive twice on the links to Peer
+	Corrupt   Kind = "corrupt"   // a bit turns in Rate of the packets on the links to Peer, another broker
+	Refuse    Kind = "refuse"    // connections to Peer are torn, and new ones refused
 	Reset     Kind = "reset"     // connections are torn, both ends are told
 	HalfOpen  Kind = "half-open" // connections are torn, only the target is told
 	Silence   Kind = "silence"   // nothing from or to the target arrives, nobody is told

@@ -16,7 +16,7 @@ func fsyncError() Spec {
 		Params: []Param{
 			{Name: "count", Unit: InNumber, Is: "syncs that fail", Min: 1, Max: 1000},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  brokersOnly(),
 
 		TakesAway: true,

@@ -13,7 +13,7 @@ func halfOpen() Spec {
 		ForIs:    "how long the peers are not told",
 		MinFor:   millisecond,
 		MaxFor:   10 * minute,
-		Worlds:   simOnly(),
+		Worlds:   simAndDocker(),
 		Roles:    everyRole(),
 	}
 }

@@ -16,7 +16,7 @@ func latency() Spec {
 			{Name: "delay", Unit: InNanoseconds, Is: "added to every packet", Min: microsecond, Max: minute},
 			{Name: "jitter", Unit: InNanoseconds, Is: "up to so much more, drawn for each packet", Max: minute, Optional: true},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  everyRole(),
 	}
 }

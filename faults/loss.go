@@ -16,7 +16,7 @@ func loss() Spec {
 			{Name: "peer", Unit: NoNumber, Is: "the process at the other end; without it, every other one", Optional: true},
 			{Name: "rate", Unit: InPermille, Is: "packets that are lost", Min: 1, Max: 1000},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  everyRole(),
 	}
 }

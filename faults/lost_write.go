@@ -15,7 +15,7 @@ func lostWrite() Spec {
 		Params: []Param{
 			{Name: "rate", Unit: InPermille, Is: "writes that do not land", Min: 1, Max: 1000},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  brokersOnly(),
 
 		TakesAway: true,

@@ -92,7 +92,7 @@ func (s Spec) checkParams(f Fault) error {
 
 func (s Spec) checkPeer(f Fault) error {
 	p, takes := s.Param("peer")
-	_, isProcess := TargetRole(f.Peer)
+	role, isProcess := TargetRole(f.Peer)
 	switch {
 	case !takes && f.Peer != "":
 		return fmt.Errorf("peer is %q; a %s takes none", f.Peer, s.Kind)
@@ -100,6 +100,8 @@ func (s Spec) checkPeer(f Fault) error {
 		return nil
 	case !isProcess || !Apart(f.Peer, f.Target):
 		return fmt.Errorf("peer %q is no other process", f.Peer)
+	case s.Among != "" && role != s.Among:
+		return fmt.Errorf("peer is %q; a %s is among %ss only", f.Peer, s.Kind, s.Among)
 	}
 	return nil
 }

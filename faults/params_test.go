@@ -28,6 +28,11 @@ func TestParameters(t *testing.T) {
 		{"optional peer left out", Fault{Kind: Loss, Target: "broker-1", For: second, Rate: 1}, ""},
 		{"peer that is no process", Fault{Kind: Cut, Target: "broker-1", Peer: "broker", For: second}, `peer "broker" is no other process`},
 		{"peer that is the target", Fault{Kind: Cut, Target: "broker-1", Peer: "broker-1", For: second}, `peer "broker-1" is no other process`},
+		{"broker's peer of what is among brokers", Fault{Kind: Corrupt, Target: "leader", Peer: "follower-1", For: second, Rate: 1}, ""},
+		{"client as the peer of what is among brokers", Fault{Kind: Corrupt, Target: "broker-1", Peer: "producer-1", For: second, Rate: 1}, `peer is "producer-1"; a corrupt is among brokers only`},
+		{"client that refuses", Fault{Kind: Refuse, Target: "consumer-a-1", For: second}, "a refuse does not apply to a consumer"},
+		{"reordered by nothing", Fault{Kind: Reorder, Target: "broker-1", For: second, Rate: 1}, "delay is 0; a reorder takes 1000..60000000000"},
+		{"no share of a processor", Fault{Kind: CPUSlow, Target: "producer-1", For: second, Factor: 101}, "factor is 101; a cpu-slow takes 2..100"},
 		{"client's disk", Fault{Kind: DiskFull, Target: "producer-1", For: second}, "a disk-full does not apply to a producer"},
 		{"length of what is over at once", Fault{Kind: Reset, Target: "broker-1", For: 1}, "for is 1 ns; a reset takes 0..0 ns"},
 		{"over at once", Fault{Kind: Reset, Target: "producer-1"}, ""},
@@ -105,6 +110,39 @@ func TestShapes(t *testing.T) {
 			if row != c.want[i] {
 				t.Errorf("%s: what %s sends: %s, want %s", c.fault.Shape, from, row, c.want[i])
 			}
+		}
+	}
+}
+
+// TestHits: which links a fault of the network is on, on a map as above.
+func TestHits(t *testing.T) {
+	all := []string{"broker-1", "broker-2", "producer-1"}
+	for _, c := range []struct {
+		fault Fault
+		want  string // rows
+	}{
+		{Fault{Kind: Silence, Target: "broker-1"}, ".xx x.. x.."},
+		{Fault{Kind: Cut, Target: "producer-1", Peer: "broker-1"}, "..x ... x.."},
+		{Fault{Kind: Loss, Target: "producer-1"}, "..x ..x xx."},
+		{Fault{Kind: Jam, Target: "producer-1", Peer: "broker-2"}, "... ..x .x."},
+		{Fault{Kind: Corrupt, Target: "broker-1"}, ".x. x.. ..."},
+		{Fault{Kind: Corrupt, Target: "broker-2", Peer: "broker-1"}, ".x. x.. ..."},
+		{Fault{Kind: Partition, Shape: OneWay, Target: "broker-1", Among: Broker}, ".x. ... ..."},
+	} {
+		var rows []string
+		for _, from := range all {
+			row := ""
+			for _, to := range all {
+				if c.fault.Hits(from, to) {
+					row += "x"
+				} else {
+					row += "."
+				}
+			}
+			rows = append(rows, row)
+		}
+		if got := strings.Join(rows, " "); got != c.want {
+			t.Errorf("%s of %s is on %s, want %s", c.fault.Kind, c.fault.Target, got, c.want)
 		}
 	}
 }

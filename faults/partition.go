@@ -20,7 +20,7 @@ func partition() Spec {
 			{Name: "side", Unit: NoNumber, Is: "drawn: processes on one side, or around the ring", Optional: true},
 			{Name: "among", Unit: NoNumber, Is: "who takes part: of a cluster, where the target is a broker, the brokers only", Optional: true},
 		},
-		Worlds: simOnly(),
+		Worlds: simAndDocker(),
 		Roles:  everyRole(),
 	}
 }
@@ -75,6 +75,19 @@ func FindShape(s Shape) (Form, bool) {
 		}
 	}
 	return Form{}, false
+}
+
+// Hits tells whether a fault of the network is on what one process sends to
+// another. Both names are processes, and so are the fault's target and peer.
+func (f Fault) Hits(from, to string) bool {
+	if f.Kind == Partition {
+		return f.Severs(from, to)
+	}
+	if spec, _ := Find(f.Kind); spec.Among != "" && (roleOf(from) != spec.Among || roleOf(to) != spec.Among) {
+		return false
+	}
+	touches := from != to && (from == f.Target || to == f.Target)
+	return touches && (f.Peer == "" || from == f.Peer || to == f.Peer)
 }
 
 // Severs tells whether a partition keeps what one process sends from arriving

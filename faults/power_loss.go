@@ -14,7 +14,7 @@ func powerLoss() Spec {
 		ForIs:    "from the loss to the restart",
 		MinFor:   0,
 		MaxFor:   10 * minute,
-		Worlds:   simOnly(),
+		Worlds:   simAndDocker(),
 		Roles:    brokersOnly(),
 
 		TakesAway: true,

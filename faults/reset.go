@@ -13,7 +13,7 @@ func reset() Spec {
 		ForIs:    "nothing: it is over at once",
 		MinFor:   0,
 		MaxFor:   0,
-		Worlds:   simOnly(),
+		Worlds:   simAndDocker(),
 		Roles:    everyRole(),
 	}
 }

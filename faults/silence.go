@@ -13,7 +13,7 @@ func silence() Spec {
 		ForIs:    "its length",
 		MinFor:   millisecond,
 		MaxFor:   10 * minute,
-		Worlds:   simOnly(),
+		Worlds:   simAndDocker(),
 		Roles:    everyRole(),
 	}
 }

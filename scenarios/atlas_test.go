@@ -40,6 +40,8 @@ func kindSections() []byte {
 		fmt.Fprintf(&b, "\n### `%s`\n\n%s.\n\n", k.Kind, sentence(k.Does))
 		fmt.Fprintf(&b, "- **Imitates** %s.\n- **Must hold all the same:** %s.\n", k.Imitates, k.Survives)
 		switch {
+		case k.Cluster && !k.Loses():
+			b.WriteString("- **Atlas:** for clusters; it stays among the brokers.\n")
 		case k.Cluster:
 			b.WriteString("- **Atlas:** for clusters; over a run it may hit a minority of the brokers.\n")
 		case k.Loses():

@@ -37,6 +37,8 @@ func TestMistakesAboutClusters(t *testing.T) {
 		{"several at the other end", "3", []string{"kind: cut, target: producer, peer: brokers, for: 1s"}, "8:41: faults.0.peer is brokers; leave it out for every other process"},
 		{"ends that may be one", "3", []string{"kind: cut, target: leader, peer: broker, for: 1s"}, "8:39: faults.0.peer is broker, and the target leader, which can be one broker; name two that are always apart, such as leader and follower"},
 		{"leaders that may be one", "3", []string{"kind: cut, target: leader, peer: metadata-leader, for: 1s"}, "8:39: faults.0.peer is metadata-leader, and the target leader, which can be one broker; name two that are always apart, such as leader and follower"},
+		{"a client that brokers do not hear", "3", []string{"kind: corrupt, target: leader, peer: producer, rate: 1%, for: 1s"}, "8:43: faults.0.peer is producer, but a corrupt is among brokers only"},
+		{"corruption of one", "1", []string{"kind: corrupt, target: broker, rate: 1%, for: 1s"}, "8:12: faults.0.kind is corrupt, which needs other brokers beside the target: set target.nodes"},
 		{"a split of clients", "3", []string{"kind: partition, target: producer, shape: majority, for: 1s"}, "8:48: faults.0.shape is majority, which is about brokers; the target is producer"},
 		{"a ring of three", "[5, 3]", []string{"kind: partition, target: leader, shape: ring, for: 1s"}, "8:46: faults.0.shape is ring, but of 3 brokers each is beside all others; it needs 4"},
 

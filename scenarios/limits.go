@@ -59,7 +59,7 @@ const (
 	maxLog      = 1 << 30
 	maxLatency  = second // of the network without faults
 
-	maxFaultLines = 100
+	maxFaultLines = 200
 	maxTimes      = faults.MaxFaults // of one fault line
 	maxAfterCount = 1_000_000_000
 )

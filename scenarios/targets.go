@@ -160,16 +160,21 @@ func (s Scenario) targetsFit(f faultLine, spec faults.Spec) error {
 	if f.peer == "" {
 		return nil
 	}
-	return s.peerFits(f)
+	return s.peerFits(f, spec)
 }
 
-func (s Scenario) peerFits(f faultLine) error {
+func (s Scenario) peerFits(f faultLine, spec faults.Spec) error {
 	path := f.path + ".peer"
 	if err := s.processFits(path, f.peer); err != nil {
 		return err
 	}
 	if several(f.peer) {
 		return s.contradiction(path, "is %s; leave it out for every other process", f.peer)
+	}
+	for _, peer := range s.candidates(f.peer) {
+		if role, _ := faults.TargetRole(peer); spec.Among != "" && role != spec.Among {
+			return s.contradiction(path, "is %s, but a %s is among %ss only", f.peer, f.kind, spec.Among)
+		}
 	}
 	for _, target := range s.candidates(f.target) {
 		switch peers := without(s.candidates(f.peer), target); {

@@ -27,20 +27,7 @@ type injection struct {
 
 // injectionOf is the table of what this world can do.
 func injectionOf(k faults.Kind) (injection, bool) {
-	switch k {
-	case faults.Kill:
-		return injection{begin: func(_ *world, now int64, a *action) { a.process.end(now, false) }}, true
-	case faults.Stop:
-		return injection{begin: func(_ *world, now int64, a *action) { a.process.post(now, evTerminate, 0) }}, true
-	case faults.PowerLoss:
-		return injection{begin: func(_ *world, now int64, a *action) { a.process.end(now, true) }}, true
-	case faults.Pause:
-		return injection{
-			begin: func(_ *world, _ int64, a *action) { a.process.paused = true },
-			end:   func(_ *world, now int64, a *action) { a.process.resume(now) },
-		}, true
-	}
-	for _, of := range []func(faults.Kind) (injection, bool){diskInjection, networkInjection, clockInjection, clusterInjection} {
+	for _, of := range []func(faults.Kind) (injection, bool){processInjection, diskInjection, networkInjection, clockInjection, clusterInjection} {
 		if how, ok := of(k); ok {
 			return how, true
 		}

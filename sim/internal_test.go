@@ -187,36 +187,6 @@ func TestThawSetsTheTimer(t *testing.T) {
 	}
 }
 
-// Which directed links a fault is on.
-func TestLinksOfAFault(t *testing.T) {
-	all := []string{"broker-1", "producer-1", "producer-2", "consumer-a-1"}
-	for name, c := range map[string]struct {
-		fault faults.Fault
-		want  string
-	}{
-		"cut":            {faults.Fault{Kind: faults.Cut, Target: "producer-1", Peer: "broker-1"}, "b>p1 p1>b"},
-		"loss":           {faults.Fault{Kind: faults.Loss, Target: "producer-1"}, "b>p1 p1>b p1>p2 p1>ca p2>p1 ca>p1"},
-		"silence":        {faults.Fault{Kind: faults.Silence, Target: "broker-1"}, "b>p1 b>p2 b>ca p1>b p2>b ca>b"},
-		"isolate":        {faults.Fault{Kind: faults.Partition, Shape: faults.Isolate, Target: "broker-1"}, "b>p1 b>p2 b>ca p1>b p2>b ca>b"},
-		"one-way":        {faults.Fault{Kind: faults.Partition, Shape: faults.OneWay, Target: "broker-1"}, "b>p1 b>p2 b>ca"},
-		"halves":         {faults.Fault{Kind: faults.Partition, Shape: faults.Halves, Target: "broker-1", Side: []string{"broker-1", "producer-1"}}, "b>p2 b>ca p1>p2 p1>ca p2>b p2>p1 ca>b ca>p1"},
-		"a bridged pair": {faults.Fault{Kind: faults.Partition, Shape: faults.Bridge, Target: "broker-1", Side: []string{"producer-1"}}, "p1>p2 p1>ca p2>p1 ca>p1"},
-	} {
-		short := map[string]string{"broker-1": "b", "producer-1": "p1", "producer-2": "p2", "consumer-a-1": "ca"}
-		var got []string
-		for _, from := range all {
-			for _, to := range all {
-				if from != to && hit(c.fault, from, to) {
-					got = append(got, short[from]+">"+short[to])
-				}
-			}
-		}
-		if text := strings.Join(got, " "); text != c.want {
-			t.Errorf("%s: %s, want %s", name, text, c.want)
-		}
-	}
-}
-
 // A clock that stands still delays what waits for it, and nothing else.
 func TestFrozenClock(t *testing.T) {
 	w := booted(t, small(t))

@@ -34,6 +34,12 @@ func example(k faults.Kind) faults.Fault {
 		f.Peer = "producer-1"
 	case faults.Clog:
 		f.Peer, f.BytesPerSecond = "producer-1", 2000
+	case faults.Reorder:
+		f.Rate, f.Delay = 300, 100*millisecond
+	case faults.Duplicate, faults.Corrupt:
+		f.Rate = 300
+	case faults.CPUSlow:
+		f.Factor = 100
 	case faults.Latency:
 		f.Delay, f.Jitter = 100*millisecond, 100*millisecond
 	case faults.Reset:

@@ -37,7 +37,11 @@ type process struct {
 	out      bool // it has no part in the run, or none any more: nobody starts it
 	paused   bool
 	dark     bool    // its machine is without power
-	inbox    []input // came while it was paused
+	inbox    []input // came while it was paused, or while the processor was busy with what came before
+
+	slow   int64  // so many times as long takes what it computes; 0: no time worth telling
+	freeAt int64  // virtual time at which the slow processor is through with the inbox
+	turns  uint64 // counts slow spells: turns of an earlier one are void
 
 	timerFor int64  // virtual time that a timer is set for; never: none is
 	timer    uint64 // number of the last one set: earlier ones are void
@@ -75,6 +79,7 @@ const (
 	evRequest   // a request of the harness: number
 	evEffect    // a client goes on with its effects
 	evDrain     // a producer is told to drain
+	evTurn      // the slow processor is through with the first of the inbox: number of the spell
 )
 
 const never = int64(1<<63 - 1)
@@ -90,7 +95,7 @@ func (p *process) start(now int64) {
 	p.lives++
 	p.noise = random.New(p.seed, "process", p.name, strconv.Itoa(p.lives))
 	p.running, p.ready, p.expected, p.paused = true, false, false, false
-	p.inbox = nil
+	p.inbox, p.freeAt = nil, now
 	p.timerFor = never
 	if p.dark {
 		p.dark = false
@@ -122,12 +127,17 @@ func (p *process) end(now int64, power bool) {
 	p.ended(now, p)
 }
 
-// deliver hands something to the process, or keeps it while it is paused.
+// deliver hands something to the process, or keeps it while it is paused or has
+// a slow processor.
 func (p *process) deliver(now int64, in *input) {
 	switch {
 	case !p.running:
+	case in.event.Kind == evTurn:
+		p.turn(now, in.event.A)
 	case p.paused:
 		p.inbox = append(p.inbox, *in)
+	case p.slow > 0:
+		p.wait(now, in)
 	default:
 		p.take(now, in)
 	}

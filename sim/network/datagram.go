@@ -1,9 +1,13 @@
 package network
 
-import "pestle/sim/schedule"
+import (
+	"slices"
+
+	"pestle/sim/schedule"
+)
 
 // Datagrams carries packets over the links of a Network: each on its own, so
-// that they get lost, come twice and overtake each other.
+// that they get lost, come twice, overtake each other and are corrupted.
 type Datagrams struct {
 	network *Network
 	actor   schedule.Actor
@@ -39,7 +43,7 @@ func NewDatagrams(n *Network, actor schedule.Actor, p DatagramProfile) *Datagram
 func (d *Datagrams) Send(now int64, p Packet) {
 	l := d.network.link(p.From, p.To)
 	copies := 1
-	if d.profile.DuplicatePermille > 0 && l.stream.Permille(d.profile.DuplicatePermille) {
+	if twice := max(d.profile.DuplicatePermille, l.state.DuplicatePermille); twice > 0 && l.stream.Permille(twice) {
 		copies = 2
 	}
 	for range copies {
@@ -49,8 +53,11 @@ func (d *Datagrams) Send(now int64, p Packet) {
 
 func (d *Datagrams) send(now int64, l *link, p Packet) {
 	lost := max(d.profile.LossPermille, l.state.LossPermille)
-	if l.state.Cut || lost > 0 && l.stream.Permille(lost) {
+	if l.state.Cut || l.state.Refused || lost > 0 && l.stream.Permille(lost) {
 		return
+	}
+	if c := l.state.CorruptPermille; c > 0 && len(p.Data) > 0 && l.stream.Permille(c) {
+		p.Data = l.corrupted(p.Data)
 	}
 	at := l.departure(now, len(p.Data), &d.network.profile) + l.latency(&d.network.profile)
 	if d.profile.ReorderPermille > 0 && l.stream.Permille(d.profile.ReorderPermille) {
@@ -64,6 +71,15 @@ func (d *Datagrams) send(now int64, l *link, p Packet) {
 		d.packets = append(d.packets, p)
 	}
 	d.network.queue.Add(schedule.Event{At: at, To: d.actor, A: slot})
+}
+
+// corrupted returns a copy of the bytes, which others may have too, in which one
+// bit has turned.
+func (l *link) corrupted(data []byte) []byte {
+	data = slices.Clone(data)
+	bit := l.stream.Below(int64(len(data)) * 8)
+	data[bit/8] ^= 1 << (bit % 8)
+	return data
 }
 
 // Step takes one of the datagrams' events and returns the packet that has

@@ -1,6 +1,6 @@
 // Package network is the network of a simulated world: byte streams as TCP
 // has them, and datagrams, between hosts, over directed links that are slow,
-// jammed, cut or lossy as the faults of the run want it.
+// jammed, cut, closed or lossy as the faults of the run want it.
 //
 // It owns what is on its way: bytes, connections being made and broken, and
 // when each thing arrives. It never looks into the bytes, runs no process and
@@ -30,6 +30,8 @@
 //	Reset                 Closed "connection reset by peer"
 //	HalfOpen              nothing; a reset when it sends after that
 //	Impose a cut          nothing, until Lift and a retransmission
+//	Impose HeldUntil      nothing until then, and then everything
+//	Impose Refused        Refused, for a connection that is not complete
 //
 //det:ring0
 package network

@@ -54,9 +54,18 @@ func (n *Network) Boot(now int64, h Host) {
 // its way is lost. The list of what there is to tell is good until the next
 // call.
 func (n *Network) Reset(now int64, h Host) []Notice {
+	return n.reset(now, h, func(Host) bool { return true })
+}
+
+// ResetBetween does so with the connections that a host has with one other.
+func (n *Network) ResetBetween(now int64, h, peer Host) []Notice {
+	return n.reset(now, h, func(other Host) bool { return other == peer })
+}
+
+func (n *Network) reset(now int64, h Host, hits func(peer Host) bool) []Notice {
 	n.notices = n.notices[:0]
 	n.eachEnd(h, func(c *conn, e End) {
-		if !n.tear(c, e) {
+		if !hits(c.hosts[e.other()]) || !n.tear(c, e) {
 			return
 		}
 		n.push(now, c, e, segment{mark: resetMark})

@@ -28,16 +28,6 @@ type Profile struct {
 	MergePermille  int64 // arrivals that are read together with what comes next
 }
 
-// Condition is what a fault does to a directed link. Conditions of several
-// faults add up: delays are summed, of loss and rate the worst counts.
-type Condition struct {
-	Cut            bool  // nothing arrives
-	Delay          int64 // ns added to each packet
-	Jitter         int64 // up to so many ns more, evenly drawn
-	LossPermille   int64 // packets lost; in a stream each costs a retransmission timeout
-	BytesPerSecond int64 // 0: no bound
-}
-
 const (
 	retransmitFirst = 200 * millisecond // TCP's least timeout on Linux
 	retransmitMost  = 3                 // losses in a row that are drawn
@@ -95,16 +85,6 @@ func (l *link) change(now int64, ref int, c Condition, on bool) {
 	}
 }
 
-func (c *Condition) add(o Condition) {
-	c.Cut = c.Cut || o.Cut
-	c.Delay += o.Delay
-	c.Jitter += o.Jitter
-	c.LossPermille = max(c.LossPermille, o.LossPermille)
-	if o.BytesPerSecond > 0 && (c.BytesPerSecond == 0 || o.BytesPerSecond < c.BytesPerSecond) {
-		c.BytesPerSecond = o.BytesPerSecond
-	}
-}
-
 // arrival draws when a packet of a stream that is sent now arrives. The link
 // must not be cut.
 func (l *link) arrival(now int64, size int, p *Profile) int64 {
@@ -121,13 +101,13 @@ func (l *link) arrival(now int64, size int, p *Profile) int64 {
 }
 
 // departure is when the last byte of a packet has left: it waits for those
-// before it.
+// before it, and until nothing holds it back.
 func (l *link) departure(now int64, size int, p *Profile) int64 {
 	rate := p.BytesPerSecond
 	if r := l.state.BytesPerSecond; r > 0 && (rate == 0 || r < rate) {
 		rate = r
 	}
-	at := max(now, l.free)
+	at := max(now, l.free, l.state.HeldUntil)
 	if rate > 0 {
 		at += int64(size) * second / rate
 	}
@@ -145,6 +125,9 @@ func (l *link) latency(p *Profile) int64 {
 	}
 	if l.state.Jitter > 0 {
 		d += l.stream.Below(l.state.Jitter + 1)
+	}
+	if l.state.ReorderPermille > 0 && l.stream.Permille(l.state.ReorderPermille) {
+		d += l.state.ReorderBy
 	}
 	return d
 }

@@ -12,7 +12,7 @@ type NoticeKind uint8
 // take at once.
 const (
 	Connected NoticeKind = iota + 1 // Conn, dialled from here, works
-	Refused                         // nobody listens where Conn was to go
+	Refused                         // nobody listens where Conn was to go, or the link refuses it
 	Opened                          // Conn was dialled from Peer and waits to be accepted
 	Data                            // Data has arrived on Conn; tell Consumed when it is read
 	Sent                            // N more bytes were taken

@@ -43,17 +43,21 @@ func (n *Network) synArrived(now int64, c *conn) {
 	if !c.dialing {
 		return
 	}
-	if h.vanished || back.state.Cut || h.listener != 0 && h.backlog >= Backlog {
+	refused := h.listener == 0 || c.refused()
+	if h.vanished || back.state.Cut || !refused && h.backlog >= Backlog {
 		n.synLost(now, c)
 		return
 	}
 	kind := evSynAck
-	if h.listener == 0 {
+	if refused {
 		kind = evRefused
 	}
 	c.listener = h.listener
 	n.add(back.arrival(now, 0, &n.profile), kind, c, 0)
 }
+
+// refused reports that the way to the acceptor lets no connection be made.
+func (c *conn) refused() bool { return c.flows[Dialer].link.state.Refused }
 
 func (n *Network) answered(now int64, c *conn) {
 	if !c.dialing {
@@ -86,14 +90,15 @@ func (n *Network) arrived(now int64, c *conn, e End) {
 	}
 }
 
-// completed makes the acceptor's end, if its process still listens.
+// completed makes the acceptor's end, if its process still listens and can
+// still be reached.
 func (n *Network) completed(now int64, c *conn) {
 	h := n.host(c.hosts[Acceptor])
 	switch {
 	case h.vanished:
 		c.ends[Acceptor] = gone
 		c.flows[Dialer].unanswered = true
-	case h.listener != c.listener:
+	case h.listener != c.listener || c.refused():
 		c.ends[Acceptor] = gone
 		n.push(now, c, Acceptor, segment{mark: resetMark})
 	default:
