@@ -191,3 +191,41 @@ func TestWipe(t *testing.T) {
 		t.Errorf("broker-2 logged:\n%s", result.Logs[1].Content)
 	}
 }
+
+// A frame in which a bit turned on its way is noticed and does no harm, and one
+// that comes twice does none either.
+func TestFramesThatCameWrong(t *testing.T) {
+	for kind, noticed := range map[faults.Kind]func(lines []string) bool{
+		faults.Corrupt: func(lines []string) bool {
+			return slices.ContainsFunc(lines, func(l string) bool { return strings.HasSuffix(l, "its checksum is wrong") })
+		},
+		faults.Duplicate: func(lines []string) bool {
+			told, came := 0, 0
+			for _, l := range lines {
+				if strings.Contains(l, " effect tell ") {
+					told++
+				}
+				if strings.Contains(l, " event told ") {
+					came++
+				}
+			}
+			return came > told*105/100
+		},
+	} {
+		p := cluster(t, 1, 3, func(int) faults.Fault { return on("leader", kind) })
+		for i := range p.Faults {
+			p.Faults[i].Rate = 900
+		}
+		var lines []string
+		_, verdict, err := judged(p, sim.Options{Log: func(line string) { lines = append(lines, line) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := weakness(verdict); why != "" {
+			t.Errorf("%s: %s", kind, why)
+		}
+		if !noticed(lines) {
+			t.Errorf("%s: nothing of it is in the log", kind)
+		}
+	}
+}

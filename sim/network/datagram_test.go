@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"testing"
 
@@ -80,7 +81,62 @@ func TestDatagrams(t *testing.T) {
 	if got := run(DatagramProfile{}, cut); len(got) != 0 {
 		t.Errorf("%d packets came over a cut link", len(got))
 	}
+	under := func(c Condition) func(*Network) {
+		return func(n *Network) { n.Impose(0, 1, client, broker, c) }
+	}
+	if got := run(DatagramProfile{}, under(Condition{Refused: true})); len(got) != 0 {
+		t.Errorf("%d packets came over a link that refuses", len(got))
+	}
+	got = run(DatagramProfile{}, under(Condition{DuplicatePermille: 300}))
+	if distinct, _ := count(got); distinct != 1000 || len(got) < 1200 || len(got) > 1400 {
+		t.Errorf("under 30 %% duplicates %d arrive, %d distinct", len(got), distinct)
+	}
+	got = run(DatagramProfile{}, under(Condition{ReorderPermille: 300, ReorderBy: 10 * millisecond}))
+	if distinct, early := count(got); distinct != 1000 || early < 200 {
+		t.Errorf("of 1000 packets of which 30 %% come later %d arrive and %d are overtaken", distinct, early)
+	}
+	got = run(DatagramProfile{}, under(Condition{HeldUntil: second / 2}))
+	if distinct, _ := count(got); distinct != 1000 || len(got) != 1000 {
+		t.Errorf("of 1000 packets that were held %d arrive, %d distinct", len(got), distinct)
+	}
+	if got := run(DatagramProfile{}, under(Condition{HeldUntil: second})); len(got) != 0 {
+		t.Errorf("%d packets came while they should have been held", len(got))
+	}
 	if got := run(DatagramProfile{}, func(n *Network) { n.Vanish(0, broker) }); len(got) != 0 {
 		t.Errorf("%d packets came to a machine without power", len(got))
+	}
+}
+
+// A bit turns in a copy: whoever sent the bytes, or gets them a second time, has
+// them as they were.
+func TestCorruptedDatagrams(t *testing.T) {
+	q := schedule.New(1)
+	n := New(q, 0, 1, Profile{MinLatency: millisecond})
+	d := NewDatagrams(n, 1, DatagramProfile{})
+	n.Impose(0, 1, client, broker, Condition{CorruptPermille: 300, DuplicatePermille: 500})
+	sent := []byte("what one broker tells another")
+	was := string(sent)
+	for i := range 1000 {
+		d.Send(int64(i), Packet{From: client, To: broker, Data: sent})
+	}
+	d.Send(1000, Packet{From: client, To: broker}) // has no bit that could turn
+	arrived, corrupted := 0, 0
+	for ev, ok := q.Take(second); ok; ev, ok = q.Take(second) {
+		p, _ := d.Step(ev)
+		turned := 0
+		for i := range p.Data {
+			turned += bits.OnesCount8(p.Data[i] ^ was[i])
+		}
+		if turned > 1 {
+			t.Fatalf("%d bits turned in %q", turned, p.Data)
+		}
+		arrived++
+		corrupted += turned
+	}
+	if corrupted < arrived*26/100 || corrupted > arrived*34/100 {
+		t.Errorf("%d of %d arrive corrupted, asked for 30 %%", corrupted, arrived)
+	}
+	if string(sent) != was {
+		t.Errorf("the sender's bytes are %q now", sent)
 	}
 }

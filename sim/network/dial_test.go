@@ -41,6 +41,23 @@ func TestDial(t *testing.T) {
 			r.run(2 * millisecond)
 			r.Close(r.now(), id, Acceptor)
 		}, []string{"2ms 1 connected", "3ms 2 opened by 1"}},
+		"the link refuses": {func(r *rig) {
+			r.Impose(0, 1, client, broker, Condition{Refused: true})
+			r.Dial(0, client, broker)
+			r.Dial(0, other, broker)
+			r.run(10 * millisecond)
+			r.Lift(r.now(), 1, client, broker)
+			r.Dial(r.now(), client, broker)
+		}, []string{"2ms 1 refused", "2ms 3 connected", "3ms 2 opened by 3", "12ms 1 connected", "13ms 2 opened by 1"}},
+		"the link refuses before it is complete": {func(r *rig) {
+			r.Dial(0, client, broker)
+			r.run(2 * millisecond)
+			r.Impose(r.now(), 1, client, broker, Condition{Refused: true})
+		}, []string{"2ms 1 connected", "4ms 1 closed connection reset by peer"}},
+		"the link is jammed": {func(r *rig) {
+			r.Impose(0, 1, client, broker, Condition{HeldUntil: second})
+			r.Dial(0, client, broker)
+		}, []string{"1002ms 1 connected", "1003ms 2 opened by 1"}},
 		"given up": {func(r *rig) { r.Close(0, r.Dial(0, client, broker), Dialer) }, nil},
 		"given up by a killed process": {func(r *rig) {
 			r.Dial(0, client, broker)

@@ -179,6 +179,41 @@ func TestTranscripts(t *testing.T) {
 			r.Lift(r.now(), 1, client, broker)
 			r.run(second)
 		}, nil},
+		"a jam holds what is sent, and lets it go at once": {func(r *rig, id ConnID) {
+			r.Impose(r.now(), 1, client, broker, Condition{HeldUntil: second})
+			r.send(id, Dialer, "PUB")
+			r.send(id, Acceptor, "OK")
+			r.run(second / 2)
+			r.send(id, Dialer, "NOP")
+			r.run(second)
+			r.Lift(r.now(), 1, client, broker)
+			r.send(id, Dialer, "CLS")
+		}, []string{"4ms 1 data OK", "1001ms 2 data PUB", "1001ms 2 data NOP", "1001ms 2 data CLS"}},
+		"a jam that begins with bytes on their way": {func(r *rig, id ConnID) {
+			r.send(id, Dialer, "PUB")
+			r.Impose(r.now(), 1, client, broker, Condition{HeldUntil: second})
+		}, []string{"4ms 2 data PUB"}},
+		"what overtakes in a stream waits": {func(r *rig, id ConnID) {
+			r.Impose(r.now(), 1, client, broker, Condition{ReorderPermille: 1000, ReorderBy: 50 * millisecond})
+			r.send(id, Dialer, "PUB")
+			r.Lift(r.now(), 1, client, broker)
+			r.send(id, Dialer, "NOP")
+		}, []string{"54ms 2 data PUB", "54ms 2 data NOP"}},
+		"a stream shows no packet twice and no bit turned": {func(r *rig, id ConnID) {
+			r.Impose(r.now(), 1, client, broker, Condition{DuplicatePermille: 1000, CorruptPermille: 1000})
+			r.send(id, Dialer, "PUB")
+			r.send(id, Dialer, "NOP")
+		}, []string{"4ms 2 data PUB", "4ms 2 data NOP"}},
+		"a link that refuses leaves what is connected": {func(r *rig, id ConnID) {
+			r.Impose(r.now(), 1, client, broker, Condition{Refused: true})
+			r.send(id, Dialer, "PUB")
+		}, []string{"4ms 2 data PUB"}},
+		"a reset between two leaves the others": {func(r *rig, id ConnID) {
+			r.Dial(r.now(), other, broker)
+			r.run(6 * millisecond)
+			r.lines = nil
+			r.note(r.ResetBetween(r.now(), broker, client))
+		}, []string{"6ms 2 closed connection reset by peer", "7ms 1 closed connection reset by peer"}},
 		"latency": {func(r *rig, id ConnID) {
 			r.Impose(r.now(), 1, client, broker, Condition{Delay: 50 * millisecond})
 			r.send(id, Dialer, "PUB")
