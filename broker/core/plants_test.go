@@ -74,6 +74,16 @@ func TestPlants(t *testing.T) {
 			r.restart()
 			return len(r.consumer("t", "ch", 1).deliveries()) == 1
 		},
+		plant.StaleRecordsReplayed: func(r *rig) bool {
+			r.core.writer.fileSize = 4 << 10
+			c, p := r.consumer("t", "ch", 1), r.dial()
+			for r.points[PointFileRecycled] < 2 {
+				p.publish("t", strings.Repeat("x", 200))
+				finishAll(c)
+			}
+			r.kill()
+			return r.tryStart() != nil
+		},
 	} {
 		name := plant.All()[bug-1].Name
 		t.Run(name, func(t *testing.T) {
