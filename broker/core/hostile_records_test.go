@@ -128,6 +128,42 @@ func TestRecordsThatCannotBe(t *testing.T) {
 	}
 }
 
+// The note of how far a group is committed that was on its way to the disk when
+// a snapshot was may be behind it and older: that is no way back.
+func TestCommitNoteOlderThanASnapshot(t *testing.T) {
+	noted := 0
+	for _, k := range keptByAll(t) {
+		r := NewRecovery(k.cfg)
+		for _, f := range k.files {
+			batches := slices.Clone(f.batches)
+			for i := range batches {
+				records := slices.Clone(batches[i].Records)
+				for at := len(records) - 1; at >= 0; at-- {
+					x := records[at]
+					if x.Kind != recordSnapshot {
+						continue
+					}
+					note := appendUint(appendUint(appendUint([]byte{entryVersion}, x.Term), 0), x.Index-1)
+					records = slices.Insert(records, at+1, journal.Record{Group: x.Group, Kind: recordHard, Term: x.Term, Payload: note})
+					noted++
+				}
+				batches[i].Records = records
+			}
+			if err := r.replay(f.seq, 8<<10, batches); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, s := range r.c.seats {
+			if s.log.Hard.Commit < s.applied {
+				t.Errorf("node %d, group %d: %d entries are applied and %d committed", k.cfg.Node, s.id, s.applied, s.log.Hard.Commit)
+			}
+		}
+	}
+	if noted == 0 {
+		t.Error("no journal has a snapshot: nothing was tested")
+	}
+}
+
 func FuzzRecords(f *testing.F) {
 	list := keptByAll(f)
 	for n, k := range list {
