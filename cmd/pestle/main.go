@@ -84,6 +84,6 @@ that speaks NSQ's protocol.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(runCommand(), replayCommand(), shrinkCommand(), checkCommand(), planCommand(),
 		campaignCommand(), campaignWorkerCommand(),
-		brokerCommand(), clusterCommand(), workloadCommand(), benchCommand(), versionCommand())
+		brokerCommand(), clusterCommand(), workloadCommand(), agentCommand(), benchCommand(), versionCommand())
 	return root
 }

@@ -15,7 +15,7 @@ type Op string
 const (
 	Block    Op = "block"     // what comes from Peers is dropped; connections stay and time out
 	Silence  Op = "silence"   // nothing comes in or goes out, but by the loopback device
-	Refuse   Op = "refuse"    // what comes from Peers over TCP is answered with an RST
+	Refuse   Op = "refuse"    // connections with Peers are torn, both ends are told; new ones are refused, either way
 	HalfOpen Op = "half-open" // connections with Peers are torn here and now, and until it is lifted the peers hear nothing of it
 	Shape    Op = "shape"     // what comes from Peers is late, lost, doubled or damaged, see Shaping
 
@@ -86,7 +86,7 @@ type Answer struct {
 	At  int64  `json:"at"`            // CLOCK_MONOTONIC ns: when the kernel had acknowledged it
 	Err string `json:"err,omitempty"` // what failed; nothing has changed then
 
-	Torn      int       `json:"torn,omitempty"`      // connections, of Reset and HalfOpen
+	Torn      int       `json:"torn,omitempty"`      // connections, of Reset, Refuse and HalfOpen
 	Counters  []Hits    `json:"counters,omitempty"`  // of Lift: of that Ref; of Counters: of each, by Ref
 	Abilities []Ability `json:"abilities,omitempty"` // of Report and Probe
 	Reply     *Reply    `json:"reply,omitempty"`     // of Control
@@ -110,7 +110,7 @@ type Hits struct {
 const (
 	NFT     = "nft"     // Block, Silence: nftables
 	Rejects = "reject"  // Refuse: nftables rejects with an RST
-	Destroy = "destroy" // Reset, HalfOpen: the kernel ends a connection when asked
+	Destroy = "destroy" // Reset, HalfOpen, Refuse: the kernel ends a connection when asked
 	NFQueue = "nfqueue" // Shape: packets come to the agent before they go on
 	RawSock = "rawsock" // Shaping.Duplicate: the agent may send packets as they are
 	TBF     = "tbf"     // not needed: the kernel's own limit of bytes
@@ -132,7 +132,7 @@ func (r Request) Needs() []string {
 	case Block, Silence:
 		return []string{NFT}
 	case Refuse:
-		return []string{NFT, Rejects}
+		return []string{NFT, Rejects, Destroy}
 	case Reset:
 		return []string{Destroy}
 	case HalfOpen:
