@@ -73,7 +73,7 @@ func TestSlowProcessor(t *testing.T) {
 func TestSlowProcessorOfTheNext(t *testing.T) {
 	w := booted(t, small(t))
 	b := w.brokers[0].process
-	heal := imposed(w, faults.Fault{Kind: faults.CPUSlow, Target: "broker-1", Factor: 400})
+	heal := imposed(w, faults.Fault{Kind: faults.CPUSlow, Target: "broker-1", Factor: 100})
 	w.run(w.now()+second, func() bool { return len(b.inbox) > 0 })
 	b.end(w.now(), false)
 	if len(b.inbox) != 0 {
