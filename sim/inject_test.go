@@ -5,6 +5,7 @@ import (
 
 	"pestle/faults"
 	"pestle/sim/network"
+	"pestle/sim/schedule"
 )
 
 // What each fault of the network does to its links, if it begins at a second.
@@ -88,6 +89,29 @@ func TestSlowProcessorOfTheNext(t *testing.T) {
 	if !b.ready || b.slow != 0 {
 		t.Errorf("ready: %v, %d times as long", b.ready, b.slow)
 	}
+}
+
+// A second slow spell begins anew: what was reckoned in the first is void.
+func TestSlowProcessorAgain(t *testing.T) {
+	w := booted(t, small(t))
+	b := w.brokers[0]
+	slow := faults.Fault{Kind: faults.CPUSlow, Target: "broker-1", Factor: 100}
+	heal := imposed(w, slow)
+	first := b.turns
+	b.freeAt = w.now() + second
+	heal()
+	heal = imposed(w, slow)
+	b.deliver(w.now(), &input{event: schedule.Event{Kind: evTimer}})
+	if b.freeAt > w.now()+100*maxWork {
+		t.Errorf("it is through at %d, and it is %d", b.freeAt, w.now())
+	}
+	if b.turn(w.now(), first); len(b.inbox) != 1 {
+		t.Error("a turn of the first spell counts in the second")
+	}
+	if b.turn(w.now(), b.turns); len(b.inbox) != 0 {
+		t.Error("a turn of its own does not")
+	}
+	heal()
 }
 
 // A broker that refuses tears what it has, and takes nobody until it is healed.
