@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 
 	"pestle/faults"
@@ -34,6 +35,9 @@ func Does(k faults.Kind) bool {
 	return false
 }
 
+// ErrUnderWay says that another fault of a kind has to be lifted first.
+var ErrUnderWay = errors.New("is of the same kind and under way")
+
 // Impose begins a fault of a kind that Does knows, with the parameters that
 // the catalog gives it; seed decides all that is drawn. A fault that was
 // imposed already, and damage of its Ref that is still there, stay as they are.
@@ -48,7 +52,7 @@ func (d *Dir) Impose(f faults.Fault, seed uint64) error {
 		if now.Ref == f.Ref {
 			return nil
 		}
-		return fmt.Errorf("impose %s of fault %d: fault %d is of the same kind and under way; lift it first", f.Kind, f.Ref, now.Ref)
+		return fmt.Errorf("impose %s of fault %d: fault %d %w; lift it first", f.Kind, f.Ref, now.Ref, ErrUnderWay)
 	}
 	state := &fault{Fault: f, left: f.Count, draw: random.New(seed, string(f.Kind))}
 	d.faults[f.Kind] = state
@@ -127,5 +131,5 @@ func (d *Dir) strikes(kind faults.Kind) bool {
 	return true
 }
 
-// lies tells that a sync makes nothing durable.
-func (d *Dir) lies() bool { return d.options.Lying }
+// Lying tells that the disk makes nothing durable.
+func (d *Dir) Lying() bool { return d.options.Lying }
