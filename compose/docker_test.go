@@ -13,10 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/network"
 
 	"pestle/campaign/conductor"
 	"pestle/faults"
+	"pestle/history"
 	"pestle/scenarios"
 )
 
@@ -24,7 +26,7 @@ import (
 // why.
 func engineFor(t *testing.T) *Engine {
 	t.Helper()
-	e, err := Connect(t.Context())
+	e, err := Connect(context.Background()) // also when the test is being cleaned up
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}
@@ -331,4 +333,83 @@ func TestASweepTakesDeadRunsOnly(t *testing.T) {
 			t.Errorf("after the sweep %s is %q, want %q", run, states[run], want)
 		}
 	}
+}
+
+func TestAProcessRunsOutOfMemory(t *testing.T) {
+	h, l := prepared(t, 1)
+	for life := 1; life <= 2; life++ {
+		if err := h.Start("broker-1"); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the broker answers", func() bool { return answers(h.Address(1).Call) })
+		h.Impose(faults.Fault{Ref: life, Kind: faults.OutOfMemory, Target: "broker-1"})
+		if e := exitOn(t, h); e.Signal != 9 || !strings.HasPrefix(e.How, "out of memory") {
+			t.Errorf("life %d ended with %+v", life, e)
+		}
+		a := actuationOn(t, h)
+		if a.Err != nil || a.Ref != life || a.Edge != history.EdgeEffective || !strings.Contains(a.Evidence, "OOMKilled") {
+			t.Errorf("life %d: %+v", life, a)
+		}
+	}
+	eventually(t, "the engine's events tell of it", func() bool {
+		events, err := os.ReadFile(filepath.Join(l.Dir, eventsName))
+		return err == nil && strings.Contains(string(events), `"action":"oom"`)
+	})
+}
+
+func TestAProcessGetsAShareOfAProcessor(t *testing.T) {
+	h, _ := prepared(t, 1)
+	if err := h.Start("producer-1"); err != nil {
+		t.Fatal(err)
+	}
+	slow := faults.Fault{Ref: 1, Kind: faults.CPUSlow, Target: "producer-1", Factor: 20}
+	// The stand-in counts for as much of its processor as it gets.
+	if err := h.Tell("producer-1", "count"); err != nil {
+		t.Fatal(err)
+	}
+	cpu := func() time.Duration {
+		used, err := h.engine.processor(t.Context(), h.byName["producer-1"].process.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return used
+	}
+	h.Impose(slow)
+	if a := actuationOn(t, h); a.Err != nil || a.Evidence != "docker: update NanoCPUs=50000000" {
+		t.Fatalf("%+v", a)
+	}
+	began, used := time.Now(), cpu()
+	eventually(t, "two seconds", func() bool { return time.Since(began) > 2*time.Second })
+	if share := float64(cpu()-used) / float64(time.Since(began)); share > 0.1 {
+		t.Errorf("it has %.2f of a processor, want 0.05", share)
+	}
+	h.Lift(slow)
+	if a := actuationOn(t, h); a.Err != nil || a.Edge != history.EdgeEnded {
+		t.Fatalf("%+v", a)
+	}
+	used = cpu()
+	eventually(t, "it has half a second of processor time again", func() bool { return cpu()-used > 500*time.Millisecond })
+}
+
+func actuationOn(t *testing.T, h *Host) conductor.Actuation {
+	t.Helper()
+	select {
+	case a := <-h.Actuations():
+		return a
+	case <-time.After(20 * time.Second):
+		t.Fatal("no answer to a fault")
+		return conductor.Actuation{}
+	}
+}
+
+// processor returns how much time of processors a container has had.
+func (e *Engine) processor(ctx context.Context, id string) (time.Duration, error) {
+	answer, err := e.api.ContainerStatsOneShot(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	var stats container.StatsResponse
+	err = decode(answer.Body, &stats)
+	return time.Duration(stats.CPUStats.CPUUsage.TotalUsage), err
 }

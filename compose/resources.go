@@ -50,10 +50,9 @@ const (
 	lookEvery     = 5 * time.Millisecond
 )
 
-// HogCommand is the command of the program in the image that takes memory until
-// there is none. What it takes is nobody's: the kernel kills the largest
-// process of the container, and that is the one the container is for.
-const HogCommand = "hog"
+// hogCommand is the command of the program in the image that runs package hog
+// against the first process of its container.
+const hogCommand = "hog"
 
 // exhaust limits the container to little more than it has, lets a second
 // process in it take that, and waits until the kernel has killed the first.
@@ -67,7 +66,7 @@ func (h *Host) exhaust(ctx context.Context, f faults.Fault) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	hog, err := h.engine.api.ContainerExecCreate(ctx, pod.process.id, container.ExecOptions{Cmd: []string{programPath, HogCommand}})
+	hog, err := h.engine.api.ContainerExecCreate(ctx, pod.process.id, container.ExecOptions{Cmd: []string{programPath, hogCommand}})
 	if err == nil {
 		err = h.engine.api.ContainerExecStart(ctx, hog.ID, container.ExecStartOptions{Detach: true})
 	}

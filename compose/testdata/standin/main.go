@@ -10,8 +10,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
+	"pestle/compose/hog"
 	"pestle/faults/agent"
 )
 
@@ -24,7 +24,7 @@ func main() {
 	case "workload":
 		listen()
 	case "hog":
-		take()
+		fmt.Println(hog.Starve(1, 1<<30))
 	}
 }
 
@@ -77,6 +77,8 @@ func serve() {
 	fmt.Println(http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") })))
 }
 
+var count int
+
 // listen repeats what it is told; some words it follows.
 func listen() {
 	term := make(chan os.Signal, 1)
@@ -90,6 +92,12 @@ func listen() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		switch line := lines.Text(); line {
+		case "count":
+			go func() {
+				for {
+					count++
+				}
+			}()
 		case "fail":
 			fmt.Println("failing")
 			os.Exit(3)
@@ -99,19 +107,4 @@ func listen() {
 	}
 	fmt.Println("alone")
 	os.Exit(2)
-}
-
-// take takes memory that is no process's until there is none.
-func take() {
-	file, err := os.Create("/dev/shm/hog")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	block := make([]byte, 1<<20)
-	for {
-		if _, err := file.Write(block); err != nil {
-			time.Sleep(time.Hour)
-		}
-	}
 }
