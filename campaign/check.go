@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"pestle/campaign/process"
+	"pestle/campaign/conductor"
 	"pestle/checker"
 	"pestle/history"
 	"pestle/history/stream"
@@ -30,7 +30,7 @@ func Check(path string) (Result, error) {
 	if !info.IsDir() {
 		return checkFile(path)
 	}
-	plan, err := scenarios.ReadPlan(filepath.Join(path, process.PlanName))
+	plan, err := scenarios.ReadPlan(filepath.Join(path, conductor.PlanName))
 	if err != nil {
 		return Result{}, fmt.Errorf("check %s: %w", path, err)
 	}
@@ -39,7 +39,7 @@ func Check(path string) (Result, error) {
 		return Result{}, err
 	}
 	if untested != "" {
-		verdict := checker.New(Config(plan)).Verdict()
+		verdict := checker.New(Config(plan, run.World)).Verdict()
 		verdict.Status, verdict.Reason = checker.Inconclusive, untested
 		return newResult(path, run, verdict, nil), nil
 	}
@@ -48,7 +48,7 @@ func Check(path string) (Result, error) {
 		return Result{}, err
 	}
 	run.Failovers = reports.Failovers(plan, events)
-	verdict, err := judge(Config(plan), events)
+	verdict, err := judge(Config(plan, run.World), events)
 	if err != nil {
 		run.HarnessError = err.Error()
 	}
@@ -60,7 +60,7 @@ func Check(path string) (Result, error) {
 // held against the target.
 func savedHistory(dir string, plan scenarios.Plan, run reports.Run) ([]history.Event, error) {
 	if !run.Partial && run.HarnessError == "" {
-		for _, name := range process.Streams(plan) {
+		for _, name := range conductor.Streams(plan) {
 			path := filepath.Join(dir, "history", name+".ndjson")
 			if _, err := os.Stat(path); err != nil {
 				return nil, fmt.Errorf("check %s: the run has ended, and the history of one of its processes is gone: %w", dir, err)
@@ -88,11 +88,12 @@ func remembered(dir string, plan scenarios.Plan) (run reports.Run, untested stri
 		return run, "", err
 	case old.PlanHash != run.PlanHash:
 		return run, "", fmt.Errorf("check %s: its %s is plan %.16s, and the run was of plan %.16s: put its own plan back",
-			dir, process.PlanName, run.PlanHash, old.PlanHash)
+			dir, conductor.PlanName, run.PlanHash, old.PlanHash)
 	}
 	run.Command, run.Started, run.Elapsed = old.Command, old.Started, old.Elapsed
 	run.World, run.Noise, run.TraceHash = old.World, old.Noise, old.TraceHash
 	run.Environment, run.Partial, run.HarnessError = old.Environment, old.Partial, old.HarnessError
+	run.LeftOut = old.LeftOut
 	if old.Status == reports.Inconclusive && old.Origin == 0 {
 		untested = old.Reason
 	}

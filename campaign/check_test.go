@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"pestle/campaign/process"
+	"pestle/campaign/conductor"
 	"pestle/checker"
 	"pestle/history"
 	"pestle/reports"
@@ -95,13 +95,13 @@ func savedRun(t *testing.T, dir, name string) scenarios.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := scenarios.WritePlan(filepath.Join(dir, process.PlanName), plan); err != nil {
+	if err := scenarios.WritePlan(filepath.Join(dir, conductor.PlanName), plan); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "history"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for i, name := range process.Streams(plan) {
+	for i, name := range conductor.Streams(plan) {
 		saveStream(t, dir, history.Event{Seq: 1, T: int64(i + 1), Src: name, Ev: history.Note, What: history.NoteTick})
 	}
 	return plan

@@ -7,8 +7,8 @@ import (
 )
 
 // Config is what the checker has to know of a plan: what the target promises,
-// and what the workload does.
-func Config(plan scenarios.Plan) checker.Config {
+// what the workload does, and what the world gives no evidence for.
+func Config(plan scenarios.Plan, world string) checker.Config {
 	load := plan.Workload
 	c := checker.Config{
 		Order:       checker.OrderPartition,
@@ -28,6 +28,10 @@ func Config(plan scenarios.Plan) checker.Config {
 		c.Unpromised[checker.MessageOrdering] = "NSQ promises no order"
 		c.Unpromised[checker.AckFinality] = "NSQ does not write finishes down: it may deliver again after any end"
 		c.Unpromised[checker.NotEarly] = "NSQ forgets deferrals when it ends, and when its memory queue is full"
+	}
+	if world == WorldDocker {
+		c.Unpromised[checker.FlowControl] = "the clients of the world docker do not tell what they hold"
+		c.Unpromised[checker.Invariants] = "the world docker does not look into its brokers"
 	}
 	if load.ConsumeAfterChaos {
 		c.Unpromised[checker.ConsumerProgress] = "the plan keeps the consumers away until the drain"

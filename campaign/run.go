@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"pestle/broker/plant"
-	"pestle/campaign/process"
+	"pestle/campaign/conductor"
 	"pestle/checker"
 	"pestle/faults"
 	"pestle/history"
@@ -25,18 +25,20 @@ const FaultsName = "faults.ndjson"
 
 // The worlds a plan can run in.
 const (
-	WorldSim     = "sim"
-	WorldProcess = "process"
+	WorldSim     = scenarios.Sim
+	WorldProcess = scenarios.Process
+	WorldDocker  = scenarios.Docker
 )
 
 // Options say where and how to run a plan.
 type Options struct {
-	World    string // WorldSim or WorldProcess
+	World    string // WorldSim, WorldProcess or WorldDocker
 	Noise    uint64 // sim: seed of what the plan leaves open
 	Dir      string // run directory; must not exist, or be empty
 	Command  string // the line that reproduces the run, for the reports
-	Program  string // process: Pestle's own binary
-	Progress func(process.Progress)
+	Program  string // process, docker: Pestle's own binary
+	Progress func(conductor.Progress)
+	Line     func(string) // docker: gets a line for people when something takes long; nil: nobody wants them
 
 	Until sim.Limit    // sim: where to stop; zero: at the end
 	Log   func(string) // sim: gets every event and effect in words; nil: nobody wants them
@@ -55,6 +57,7 @@ type Result struct {
 type carried struct {
 	target      string // version of the system under test
 	faults      []faults.Entry
+	leftOut     []string // why faults of the plan were not carried out, as clauses
 	interrupted bool
 	traceHash   string       // sim
 	story       []sim.Moment // sim: of the first violation, for the report
@@ -75,11 +78,11 @@ func Run(ctx context.Context, plan scenarios.Plan, o Options) (Result, error) {
 	if err := makeDir(o.Dir); err != nil {
 		return Result{}, err
 	}
-	if err := scenarios.WritePlan(filepath.Join(o.Dir, process.PlanName), plan); err != nil {
+	if err := scenarios.WritePlan(filepath.Join(o.Dir, conductor.PlanName), plan); err != nil {
 		return Result{}, err
 	}
 	began := time.Now()
-	check := checker.New(Config(plan))
+	check := checker.New(Config(plan, o.World))
 	run := reports.Run{
 		ID: filepath.Base(o.Dir), Scenario: plan.Scenario, Seed: plan.Seed, PlanHash: plan.Hash(),
 		World: o.World, Noise: o.Noise, Command: o.Command,
@@ -88,23 +91,23 @@ func Run(ctx context.Context, plan scenarios.Plan, o Options) (Result, error) {
 	var how carried
 	var err error
 	switch o.World {
-	case WorldProcess:
-		how, err = runProcess(ctx, plan, o, check)
+	case WorldProcess, WorldDocker:
+		how, err = runHosted(ctx, plan, o, check)
 	case WorldSim:
 		how, err = runSim(ctx, plan, o, check)
 	default:
-		err = fmt.Errorf("there is no world %q; the worlds are %s and %s", o.World, WorldSim, WorldProcess)
+		err = fmt.Errorf("there is no world %q; the worlds are %s, %s and %s", o.World, WorldSim, WorldProcess, WorldDocker)
 	}
 	run.Elapsed = int64(time.Since(began))
 	run.Environment = environment(how.target)
-	run.Partial, run.FaultLog, run.TraceHash, run.Story = how.interrupted, how.faults, how.traceHash, how.story
+	run.Partial, run.LeftOut, run.FaultLog, run.TraceHash, run.Story = how.interrupted, how.leftOut, how.faults, how.traceHash, how.story
 	return conclude(o.Dir, run, plan, check.Verdict(), err)
 }
 
 // conclude writes the reports of a run that ended, with err if the harness
 // failed.
 func conclude(dir string, run reports.Run, plan scenarios.Plan, verdict checker.Verdict, err error) (Result, error) {
-	missing := errors.Is(err, process.ErrTargetMissing)
+	missing := errors.Is(err, conductor.ErrTargetMissing)
 	if missing {
 		verdict.Status, verdict.Reason = checker.Inconclusive, err.Error()
 	} else if err != nil {
@@ -143,14 +146,6 @@ func first(run reports.Run, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s; then: %w", run.HarnessError, err)
-}
-
-func runProcess(ctx context.Context, plan scenarios.Plan, o Options, check *checker.Checker) (carried, error) {
-	outcome, err := process.New(process.Options{
-		Plan: plan, Dir: o.Dir, Program: o.Program, Progress: o.Progress,
-		Sink: check.Observe,
-	}).Run(ctx)
-	return carried{target: outcome.TargetVersion, faults: outcome.Faults, interrupted: outcome.Interrupted}, err
 }
 
 func environment(target string) reports.Environment {

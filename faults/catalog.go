@@ -124,5 +124,5 @@ const (
 
 func everyRole() []Role      { return []Role{Broker, Producer, Consumer} }
 func brokersOnly() []Role    { return []Role{Broker} }
-func everyWorld() []string   { return []string{"sim", "process"} }
+func everyWorld() []string   { return []string{"sim", "process", "docker"} }
 func simAndDocker() []string { return []string{"sim", "docker"} }

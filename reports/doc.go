@@ -26,6 +26,7 @@
 //	started        UTC, as text; elapsed in nanoseconds
 //	origin         CLOCK_MONOTONIC of the first history line: violations' t minus origin is the time into the run
 //	partial        the run was interrupted
+//	left_out       why faults of the plan were not carried out; absent when all were
 //	harness_error  absent when the harness did its work
 //	totals         attempts, acks, … counted over the history
 //	faults         fault kind → times it took effect

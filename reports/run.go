@@ -1,6 +1,9 @@
 package reports
 
 import (
+	"slices"
+	"strings"
+
 	"pestle/checker"
 	"pestle/faults"
 	"pestle/sim"
@@ -28,6 +31,10 @@ type Run struct {
 
 	HarnessError string // what broke in the harness itself; empty when nothing did
 	Partial      bool   // interrupted before its end: a pass would prove nothing
+
+	// LeftOut says why faults of the plan were not carried out, as clauses: a
+	// pass would prove less than the plan asked for.
+	LeftOut []string
 }
 
 // Environment is where a run ran. Unknown values are empty or 0.
@@ -61,7 +68,7 @@ func (r Run) Outcome(v checker.Verdict) Outcome {
 		return HarnessError
 	case v.Status == checker.Fail:
 		return Failed
-	case v.Status == checker.Pass && !r.Partial:
+	case v.Status == checker.Pass && !r.Partial && len(r.LeftOut) == 0:
 		return Passed
 	}
 	return Inconclusive
@@ -81,17 +88,17 @@ func (r Run) Reason(v checker.Verdict) string {
 		}
 		return failedWords(v)
 	}
+	why := slices.Clone(r.LeftOut)
 	if r.Partial {
-		const why = "the run was interrupted before its end"
-		if v.Reason == "" {
-			return why
-		}
-		return why + "; " + v.Reason // which mostly follows from it
+		why = append([]string{"the run was interrupted before its end"}, why...)
 	}
-	if v.Reason == "" {
+	if v.Reason != "" {
+		why = append(why, v.Reason) // which mostly follows from the others
+	}
+	if len(why) == 0 {
 		return "nothing was judged"
 	}
-	return v.Reason
+	return strings.Join(why, "; ")
 }
 
 // ExitCode is the code the command ends with.

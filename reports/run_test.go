@@ -30,6 +30,9 @@ func TestOutcome(t *testing.T) {
 		{"interrupted with nothing broken", Run{Partial: true}, checker.Verdict{Status: checker.Pass}, Inconclusive, 3, "the run was interrupted before its end"},
 		{"interrupted without exposure", Run{Partial: true}, checker.Verdict{Status: checker.Inconclusive, Reason: "no drain"}, Inconclusive, 3, "the run was interrupted before its end; no drain"},
 		{"interrupted after a violation", Run{Partial: true}, checker.Verdict{Status: checker.Fail, Properties: required[:1]}, Failed, 1, "violated: no-data-loss, 3 times"},
+		{"with faults left out and nothing broken", Run{LeftOut: []string{"no clog was carried out: no tbf"}}, checker.Verdict{Status: checker.Pass}, Inconclusive, 3, "no clog was carried out: no tbf"},
+		{"with faults left out, interrupted and without exposure", Run{Partial: true, LeftOut: []string{"a", "b"}}, checker.Verdict{Status: checker.Inconclusive, Reason: "c"}, Inconclusive, 3, "the run was interrupted before its end; a; b; c"},
+		{"with faults left out and a violation", Run{LeftOut: []string{"a"}}, checker.Verdict{Status: checker.Fail, Properties: required[:1]}, Failed, 1, "violated: no-data-loss, 3 times"},
 		{"a broken harness outranks a violation", Run{HarnessError: "port 4150 is busy"}, checker.Verdict{Status: checker.Fail, Properties: required}, HarnessError, 2, "port 4150 is busy"},
 		{"a broken harness outranks a pass", Run{HarnessError: "disk full"}, checker.Verdict{Status: checker.Pass}, HarnessError, 2, "disk full"},
 	} {

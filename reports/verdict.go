@@ -30,19 +30,20 @@ type VerdictFile struct {
 	ExitCode int     `json:"exit_code"`
 	Reason   string  `json:"reason,omitempty"`
 
-	Run          string `json:"run"`
-	Scenario     string `json:"scenario"`
-	Seed         uint64 `json:"seed"`
-	PlanHash     string `json:"plan_hash"`
-	World        string `json:"world"`
-	Noise        uint64 `json:"noise"`
-	TraceHash    string `json:"trace_hash,omitempty"`
-	Command      string `json:"command"`
-	Started      string `json:"started"`
-	Elapsed      int64  `json:"elapsed"`
-	Origin       int64  `json:"origin"`
-	Partial      bool   `json:"partial"`
-	HarnessError string `json:"harness_error,omitempty"`
+	Run          string   `json:"run"`
+	Scenario     string   `json:"scenario"`
+	Seed         uint64   `json:"seed"`
+	PlanHash     string   `json:"plan_hash"`
+	World        string   `json:"world"`
+	Noise        uint64   `json:"noise"`
+	TraceHash    string   `json:"trace_hash,omitempty"`
+	Command      string   `json:"command"`
+	Started      string   `json:"started"`
+	Elapsed      int64    `json:"elapsed"`
+	Origin       int64    `json:"origin"`
+	Partial      bool     `json:"partial"`
+	LeftOut      []string `json:"left_out,omitempty"`
+	HarnessError string   `json:"harness_error,omitempty"`
 
 	Totals      Totals             `json:"totals"`
 	Faults      map[string]int64   `json:"faults"`
@@ -72,6 +73,7 @@ func NewVerdictFile(run Run, verdict checker.Verdict, events []history.Event) Ve
 		Started:      run.Started,
 		Elapsed:      run.Elapsed,
 		Partial:      run.Partial,
+		LeftOut:      run.LeftOut,
 		HarnessError: run.HarnessError,
 		Totals:       count(events),
 		Faults:       effective(events),

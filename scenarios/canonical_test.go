@@ -197,7 +197,9 @@ func TestRunsIn(t *testing.T) {
 		{"first-light", light, Process, ""},
 		{"swarm", swarm, Sim, ""},
 		{"swarm", swarm, Process, "fault 1 of the plan: the world process cannot carry out a " + string(swarm.Faults[0].Kind)},
-		{"knobs", change(swarm, func(p *Plan) { p.Faults = nil }), Process, "target of the plan: the program that the world process starts has no such flags"},
+		{"swarm", swarm, Docker, ""},
+		{"network", change(swarm, func(p *Plan) { p.Faults = nil }), Process, "target of the plan: the world process takes the network as it is"},
+		{"knobs", change(light, func(p *Plan) { p.Target.Knobs = &Knobs{FileSize: 1 << 20, Cache: 1 << 20} }), Process, ""},
 		{"another world", light, "moon", "fault 1 of the plan: the world moon cannot carry out a " + string(light.Faults[0].Kind)},
 		{"another world without faults", change(light, func(p *Plan) { p.Faults = nil }), "moon", `target of the plan: there is no world "moon"`},
 	} {

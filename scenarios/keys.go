@@ -74,7 +74,7 @@ func topKeys() []key {
 		{path: "target.http", shape: anAddress, about: "nsq only: HTTP host:port of that nsqd"},
 		{path: "target.disk", shape: aChoice, choices: []string{"honest", DiskLying}, byDef: "honest", about: "sim only; lying acknowledges syncs it did not do: with power losses it must lose messages"},
 		{path: "target.plant", shape: aSlug, about: "pestle only: id of a planted bug; needs a program built with -tags plant"},
-		{path: "target.knobs", shape: aMap, about: "pestle in sim only: sizes in the broker, drawn for each seed; they change when things happen, never what is promised"},
+		{path: "target.knobs", shape: aMap, about: "pestle: sizes in the broker, drawn for each seed; they change when things happen, never what is promised"},
 		{path: "target.knobs.file_size", shape: byteSizes, lo: minFileSize, hi: maxFileSize, byDef: "16MiB", about: "of a journal file"},
 		{path: "target.knobs.cache", shape: byteSizes, lo: 1, hi: maxCache, byDef: "64MiB", about: "of bodies in memory; others are read back from the journal"},
 		{path: "target.knobs.log", shape: byteSizes, lo: minLog, hi: maxLog, about: "of entries in memory, of each group, for brokers that lag; one that lags further gets a snapshot; 8MiB unless said otherwise"},

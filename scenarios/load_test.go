@@ -44,7 +44,7 @@ func TestMistakesInAFile(t *testing.T) {
 		{"text for a number", with(2, "workload:\n  producers: {count: '3'}"), `3:22: workload.producers.count is a text; write the number without quotes`},
 		{"fraction for a number", with(2, "workload:\n  producers: {count: 1.5}"), `3:22: workload.producers.count is "1.5"; write a whole number, 1..64`},
 		{"negative number", with(2, "workload:\n  producers: {count: -1}"), `3:22: workload.producers.count is "-1"; write a whole number, 1..64`},
-		{"text for a list", smallest + "worlds: process\n", `5:9: worlds is "process"; write a list of sim, process`},
+		{"text for a list", smallest + "worlds: process\n", `5:9: worlds is "process"; write a list of sim, process, docker`},
 
 		// Units.
 		{"duration without unit", with(4, "phases: {chaos: 40}"), `4:17: phases.chaos is "40"; write a whole number with its unit us, ms, s, m or h such as 300ms, 1s..24h`},
@@ -170,18 +170,23 @@ func TestContradictionsInAFile(t *testing.T) {
 
 // TestWorldsInAFile: a scenario names no world that cannot carry it out.
 func TestWorldsInAFile(t *testing.T) {
-	const sim, both = "worlds: [sim]\n", "worlds: [sim, process]\n"
+	const sim, both, containers = "worlds: [sim]\n", "worlds: [sim, process]\n", "worlds: [docker]\n"
 	const stuck = "faults:\n  - {kind: disk-stuck, target: broker, for: 1s}\n"
 	const point = "faults:\n  - {kind: kill, target: broker, for: 1s, after: {point: ack}}\n"
 	for _, c := range []struct{ name, lines, want string }{
 		{"kind", both + stuck, "7:6: faults.0 cannot be with this list of worlds: the world process cannot carry out a disk-stuck"},
 		{"kind in sim", sim + stuck, ""},
-		{"point", both + point, "7:6: faults.0 cannot be with this list of worlds: the world process does not see the broker pass ack"},
+		{"a point falls back to a time", both + point, ""},
 		{"point in sim", sim + point, ""},
 		{"lying disk", both + "target: {disk: lying}\n", "6:16: target.disk cannot be with this list of worlds: the world process has no disk that lies"},
 		{"lying disk in sim", sim + "target: {disk: lying}\n", ""},
 		{"honest disk", both + "target: {disk: honest}\n", ""},
-		{"knobs", both + "target: {knobs: {cache: 1}}\n", "6:18: target.knobs cannot be with this list of worlds: the program that the world process starts has no such flags"},
+		{"knobs", both + "target: {knobs: {cache: 1}}\n", ""},
+		{"kind in docker", containers + stuck, ""},
+		{"lying disk in docker", containers + "target: {disk: lying}\n", ""},
+		{"network in docker", containers + "network: {latency: 1ms}\n", ""},
+		{"flow control in docker", containers + "properties: [flow-control]\n", ""},
+		{"foreign target in docker", containers + "target: {kind: nsq}\n", "6:16: target.kind cannot be with this list of worlds: the world docker runs Pestle's own broker, not nsq"},
 		{"network", both + "network: {latency: 1ms}\n", "6:11: network cannot be with this list of worlds: the world process takes the network as it is"},
 		{"network in sim", sim + "network: {latency: 1ms}\n", ""},
 		{"foreign target", both + "target: {kind: nsq}\n", "6:16: target.kind cannot be with this list of worlds: the world sim runs Pestle's own broker, not nsq"},

@@ -13,7 +13,7 @@ type Plan struct {
 	Seed     uint64 `json:"seed"`
 
 	Target   Target         `json:"target"`
-	Network  *Network       `json:"network,omitempty"` // sim only; nil: the world's own
+	Network  *Network       `json:"network,omitempty"` // sim; nil, and in other worlds: the world's own
 	Workload Workload       `json:"workload"`
 	Phases   Phases         `json:"phases"`
 	Faults   []faults.Fault `json:"faults"` // by Ref
@@ -33,9 +33,9 @@ type Target struct {
 	Address    string   `json:"address,omitempty"`    // nsq: TCP host:port of a running nsqd that Pestle must not start; such a target gets no faults
 	HTTP       string   `json:"http,omitempty"`       // nsq: HTTP host:port of it
 	Flags      []string `json:"flags,omitempty"`      // extra flags for the target's program
-	Disk       string   `json:"disk,omitempty"`       // sim only: "" an honest disk, or DiskLying
+	Disk       string   `json:"disk,omitempty"`       // sim and docker: "" an honest disk, or DiskLying
 	Plant      string   `json:"plant,omitempty"`      // pestle: id of the planted bug that its broker has; "" none
-	Knobs      *Knobs   `json:"knobs,omitempty"`      // pestle, sim only; nil: the broker's own
+	Knobs      *Knobs   `json:"knobs,omitempty"`      // pestle; nil: the broker's own
 }
 
 // DiskLying is the disk that acknowledges syncs it did not do: a control that

@@ -70,7 +70,7 @@ func CountSim(first uint64, while time.Duration) (SimCount, error) {
 		if err != nil {
 			return n, err
 		}
-		check := checker.New(campaign.Config(plan))
+		check := checker.New(campaign.Config(plan, campaign.WorldSim))
 		result, err := sim.Run(sim.Options{Plan: plan, Sink: check.Observe})
 		if err != nil {
 			return n, fmt.Errorf("bench-sim, seed %d: %w", seed, err)

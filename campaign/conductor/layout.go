@@ -2,7 +2,9 @@ package conductor
 
 import (
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -59,6 +61,22 @@ func newLayout(plan scenarios.Plan, dir string) Layout {
 	return l
 }
 
+// makeDirs makes the directories of the run.
+func (l Layout) makeDirs() error {
+	dirs := []string{"history", "logs", "state"}
+	for _, p := range l.Processes {
+		if p.Role == faults.Broker {
+			dirs = append(dirs, filepath.Join("data", p.Name))
+		}
+	}
+	for _, sub := range dirs {
+		if err := os.MkdirAll(filepath.Join(l.Dir, sub), 0o755); err != nil {
+			return fmt.Errorf("make the run directory: %w", err)
+		}
+	}
+	return nil
+}
+
 // Command returns the program of a process and its arguments, the same at every
 // start. A broker has to be Pestle's own.
 func (l Layout) Command(p Process, at Site) []string {
@@ -87,6 +105,15 @@ func (l Layout) broker(p Process, at Site) []string {
 	}
 	if p.Spare {
 		args = append(args, "--join")
+	}
+	if k := t.Knobs; k != nil {
+		args = append(args, fmt.Sprintf("--journal-file-size=%d", k.FileSize), fmt.Sprintf("--cache-bytes=%d", k.Cache))
+		if k.Log > 0 {
+			args = append(args, fmt.Sprintf("--log-bytes=%d", k.Log))
+		}
+	}
+	if t.Disk == scenarios.DiskLying {
+		args = append(args, "--chaos-disk="+scenarios.DiskLying)
 	}
 	args = append(args, at.Broker...)
 	args = append(args, t.Flags...)

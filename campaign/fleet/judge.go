@@ -28,7 +28,7 @@ func repeated(seed uint64) bool { return random.Mix(seed)%100 < repeatPercent }
 
 // simulate runs a plan in memory, and judges it.
 func simulate(plan scenarios.Plan) result.Record {
-	check := checker.New(campaign.Config(plan))
+	check := checker.New(campaign.Config(plan, campaign.WorldSim))
 	var w watch
 	first, err := sim.Run(sim.Options{Plan: plan, Sink: func(e history.Event) error {
 		w.observe(e)

@@ -3,6 +3,8 @@ package process
 import (
 	"fmt"
 	"os"
+
+	"pestle/campaign/conductor"
 )
 
 // The ports of broker 1 on the run's own loopback address: NSQ's usual ones,
@@ -22,16 +24,9 @@ func loopback(pid int) string {
 	return fmt.Sprintf("127.%d.%d.%d", 64+pid>>16&63, pid>>8&255, pid&255)
 }
 
-// endpoints are the addresses, host:port, of one broker. They are known before
-// it starts and stay the same when it is started again.
-type endpoints struct {
-	tcp, http string
-	peer      string // where the other brokers reach it; "" when there are none
-}
-
 // endpointsOf returns the addresses of the run's broker n, from 1.
-func endpointsOf(n int) endpoints {
+func endpointsOf(n int) conductor.Endpoints {
 	host, step := loopback(os.Getpid()), (n-1)*portStep
 	at := func(port int) string { return fmt.Sprintf("%s:%d", host, port+step) }
-	return endpoints{tcp: at(tcpPort), http: at(httpPort), peer: at(peerPort)}
+	return conductor.Endpoints{Call: at(httpPort), TCP: at(tcpPort), HTTP: at(httpPort), Peer: at(peerPort)}
 }

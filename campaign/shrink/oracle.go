@@ -20,7 +20,7 @@ func Simulate(ctx context.Context, plan scenarios.Plan, noise uint64) (trial Tri
 			err = fmt.Errorf("the simulation panics: %v", broken)
 		}
 	}()
-	check := checker.New(campaign.Config(plan))
+	check := checker.New(campaign.Config(plan, campaign.WorldSim))
 	var watch Watch
 	events := 0
 	result, err := sim.Run(sim.Options{Plan: plan, Noise: noise, Sink: func(e history.Event) error {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"pestle/campaign"
-	"pestle/campaign/process"
+	"pestle/campaign/conductor"
 	"pestle/history"
 	"pestle/history/stream"
 	"pestle/reports"
@@ -49,7 +49,7 @@ func Run(ctx context.Context, o RunOptions) (Shrunk, error) {
 	if o.Command == nil {
 		o.Command = func(dir string) string { return "pestle replay " + dir }
 	}
-	plan, err := scenarios.ReadPlan(filepath.Join(o.Run, process.PlanName))
+	plan, err := scenarios.ReadPlan(filepath.Join(o.Run, conductor.PlanName))
 	if err != nil {
 		return Shrunk{}, fmt.Errorf("shrink %s: %w", o.Run, err)
 	}
@@ -63,7 +63,7 @@ func Run(ctx context.Context, o RunOptions) (Shrunk, error) {
 	}
 	if recorded.World != campaign.WorldSim {
 		search.Coarse = true
-		search.Oracle = Processes{Program: o.Program}.Try
+		search.Oracle = Processes{World: recorded.World, Program: o.Program}.Try
 	}
 	if o.Accept == (Acceptance{}) {
 		search.Accept = Simulated()
@@ -187,8 +187,9 @@ func merged(stories map[string]*sim.Story) []sim.Moment {
 	return slices.CompactFunc(all, func(a, b sim.Moment) bool { return a.Event == b.Event })
 }
 
-// Processes is the Oracle of the world of real processes.
+// Processes is the Oracle of the worlds of real processes.
 type Processes struct {
+	World   string // campaign.WorldProcess or campaign.WorldDocker
 	Program string // Pestle's own binary
 }
 
@@ -200,7 +201,7 @@ func (p Processes) Try(ctx context.Context, plan scenarios.Plan, noise uint64) (
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a directory of the system's temporary folder
 	result, err := campaign.Run(ctx, plan, campaign.Options{
-		World: campaign.WorldProcess, Noise: noise, Dir: dir, Command: "pestle shrink", Program: p.Program,
+		World: p.World, Noise: noise, Dir: dir, Command: "pestle shrink", Program: p.Program,
 	})
 	if err != nil {
 		return Trial{}, err

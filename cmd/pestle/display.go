@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
+	"pestle/campaign/conductor"
 	"pestle/campaign/fleet"
-	"pestle/campaign/process"
 	"pestle/reports/page"
 )
 
@@ -38,7 +38,7 @@ func (d *display) line(format string, args ...any) {
 }
 
 // progress shows p, unless it was shown just now.
-func (d *display) progress(p process.Progress) {
+func (d *display) progress(p conductor.Progress) {
 	now := time.Now()
 	since := now.Sub(d.shown)
 	if since < d.every() && p.Phase == d.phase {

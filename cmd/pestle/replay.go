@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pestle/campaign"
-	"pestle/campaign/process"
+	"pestle/campaign/conductor"
 	"pestle/campaign/rate"
 	"pestle/reports"
 	"pestle/scenarios"
@@ -73,7 +73,7 @@ func replay(cmd *cobra.Command, run string, f replayFlags) error {
 	case f.log != "" && f.log != "debug":
 		return fmt.Errorf("--log %s: want debug, or leave it out", f.log)
 	}
-	plan, err := scenarios.ReadPlan(filepath.Join(run, process.PlanName))
+	plan, err := scenarios.ReadPlan(filepath.Join(run, conductor.PlanName))
 	if err != nil {
 		return err
 	}

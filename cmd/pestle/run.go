@@ -95,7 +95,7 @@ failed, 3 inconclusive, 64 wrong usage. Over several seeds the worst counts:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.world, "world", "", "where to run: sim or process (default: the scenario's first)")
+	flags.StringVar(&f.world, "world", "", "where to run: sim, process or docker (default: the scenario's first)")
 	flags.StringVar(&f.seed, "seed", "1", "seed of the plan, or a range A..B, run in sequence")
 	flags.Uint64Var(&f.noise, "noise", 0, "sim: seed of what the plan leaves open, such as latencies and ties")
 	flags.StringArrayVar(&f.set, "set", nil, "override a key of the scenario, as path=value; may be repeated")
@@ -178,6 +178,7 @@ func runPlan(cmd *cobra.Command, plan scenarios.Plan, o campaign.Options, asJSON
 	show := newDisplay(cmd.ErrOrStderr())
 	show.line("%s, seed %d, plan %s, world %s", plan.Scenario, plan.Seed, plan.ShortHash(), o.World)
 	o.Progress = show.progress
+	o.Line = func(text string) { show.line("%s", text) }
 	result, err := campaign.Run(cmd.Context(), plan, o)
 	show.done()
 	if errors.Is(err, campaign.ErrInUse) || errors.Is(err, campaign.ErrWorld) || errors.Is(err, campaign.ErrProgram) {

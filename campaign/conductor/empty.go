@@ -1,4 +1,4 @@
-package process
+package conductor
 
 import (
 	"context"
@@ -13,30 +13,30 @@ import (
 // empty waits until each channel has delivered every sentinel and the
 // target's own statistics show nothing left, twice in a row, and notes it. Of
 // the others it notes what was left when the bound had passed.
-func (w *World) empty(ctx context.Context, bound time.Duration) error {
+func (c *Conductor) empty(ctx context.Context, bound time.Duration) error {
 	proof := emptiness{seen: map[string]int{}}
 	var next time.Time
 	var coming <-chan survey
 	var failed error
-	err := w.wait(ctx, bound, "", func() bool {
+	err := c.wait(ctx, bound, "", func() bool {
 		if coming == nil && time.Now().After(next) {
-			coming, next = w.ask(), time.Now().Add(statsEvery)
+			coming, next = c.ask(), time.Now().Add(statsEvery)
 		}
 		select {
 		case said := <-coming:
 			coming = nil
-			for _, channel := range proof.look(said, w.sentinels) {
-				failed = errors.Join(failed, w.note(history.Event{Ev: history.Note, What: history.NoteDrained, Topic: said.topic, Channel: channel}))
+			for _, channel := range proof.look(said, c.sentinels) {
+				failed = errors.Join(failed, c.say(history.Event{Ev: history.Note, What: history.NoteDrained, Topic: said.topic, Channel: channel}))
 			}
 		default:
 		}
-		return failed != nil || proof.proven == len(w.sentinels.channels)
+		return failed != nil || proof.proven == len(c.sentinels.channels)
 	})
 	var slow *late
 	if errors.As(err, &slow) {
-		for _, channel := range w.sentinels.channels {
+		for _, channel := range c.sentinels.channels {
 			if text, left := proof.rest(channel); left {
-				failed = errors.Join(failed, w.note(history.Event{Ev: history.Note, What: history.NoteBacklog, Topic: w.Plan.Workload.Topic, Channel: channel, Text: text}))
+				failed = errors.Join(failed, c.say(history.Event{Ev: history.Note, What: history.NoteBacklog, Topic: c.Plan.Workload.Topic, Channel: channel, Text: text}))
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package process
+package conductor
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ func said(t *testing.T, n int, leads bool, term uint64, left int64) surveyed {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		t.Fatal(err)
 	}
-	return surveyed{node: newNode(n, ""), stats: s}
+	return surveyed{node: &node{name: brokerName(n), id: uint64(n)}, stats: s}
 }
 
 func TestWhoLeads(t *testing.T) {
@@ -123,13 +123,13 @@ func TestASilentBrokerIsLeftOut(t *testing.T) {
 			fmt.Fprintf(w, `{"topics":[{"topic_name":%q}]}`, r.URL.Query().Get("topic"))
 		}))
 		t.Cleanup(s.Close)
-		return &node{member: true, endpoints: endpoints{http: strings.TrimPrefix(s.URL, "http://")}}
+		return &node{member: true, Endpoints: Endpoints{Call: strings.TrimPrefix(s.URL, "http://")}}
 	}
-	w := New(Options{Plan: scenarios.Plan{Target: scenarios.Target{Nodes: 3}, Workload: scenarios.Workload{Topic: "orders"}}})
-	w.nodes = []*node{answer(true), answer(false), {member: true, endpoints: endpoints{http: "127.0.0.1:1"}}}
+	c := New(Options{Plan: scenarios.Plan{Target: scenarios.Target{Nodes: 3}, Workload: scenarios.Workload{Topic: "orders"}}})
+	c.nodes = []*node{answer(true), answer(false), {member: true, Endpoints: Endpoints{Call: "127.0.0.1:1"}}}
 	t.Cleanup(func() { close(silent) }) // before the servers close, which wait for their answers
-	got := <-w.ask()
-	if len(got.answers) != 1 || got.answers[0].node != w.nodes[1] || got.answers[0].stats.Topics[0].Name != "orders" {
+	got := <-c.ask()
+	if len(got.answers) != 1 || got.answers[0].node != c.nodes[1] || got.answers[0].stats.Topics[0].Name != "orders" {
 		t.Errorf("answers %+v, want that of the second broker alone", got.answers)
 	}
 }
@@ -150,10 +150,10 @@ func TestInsisting(t *testing.T) {
 		"none of them ever does it":  {[]error{wrong}, 1, wrong},
 		"not even the second broker": {[]error{refusing, wrong}, 2, wrong},
 	} {
-		w := newTestWorld(t)
-		w.nodes, w.children = []*node{{name: "here", member: true}, {name: "there", member: true}}, nil // both run already
+		run, _ := newRun(t, scenarios.Plan{})
+		run.nodes, run.processes = []*node{{name: "here", member: true}, {name: "there", member: true}}, nil // both run already
 		calls := 0
-		err := w.insist(t.Context(), "make x", func(*node) error {
+		err := run.insist(t.Context(), "make x", func(*node) error {
 			calls++
 			return c.answers[min(calls, len(c.answers))-1]
 		})

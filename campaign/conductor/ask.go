@@ -1,4 +1,4 @@
-package process
+package conductor
 
 import (
 	"context"
@@ -26,12 +26,16 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("%s: %s: %.200s", e.call, e.status, e.body) }
 
-// ready asks whether the broker answers and can do its work; of one that is no
-// member whether it answers: that it takes part in nothing is right.
-func (n *node) ready(ctx context.Context) bool {
-	err := n.call(ctx, http.MethodGet, "/ping", nil, nil)
-	var said *statusError
-	return err == nil || !n.member && errors.As(err, &said)
+// probe returns what asks whether the broker answers and can do its work; of
+// one that is no member, or whose medium may have lost something, whether it
+// answers: that it takes part in nothing is right.
+func (n *node) probe() func(context.Context) bool {
+	answering := !n.member || n.harmed
+	return func(ctx context.Context) bool {
+		err := n.call(ctx, http.MethodGet, "/ping", nil, nil)
+		var said *statusError
+		return err == nil || answering && errors.As(err, &said)
+	}
 }
 
 func (n *node) createTopic(ctx context.Context, topic string) error {
@@ -66,7 +70,7 @@ func (n *node) stats(ctx context.Context, topic string) (stats, error) {
 // error is a statusError when the broker answered.
 func (n *node) call(ctx context.Context, method, path string, query url.Values, out any) error {
 	const maxAnswer = 16 << 20
-	address := url.URL{Scheme: "http", Host: n.http, Path: path, RawQuery: query.Encode()}
+	address := url.URL{Scheme: "http", Host: n.Call, Path: path, RawQuery: query.Encode()}
 	call := method + " " + address.String()
 	request, err := http.NewRequestWithContext(ctx, method, address.String(), http.NoBody)
 	if err != nil {

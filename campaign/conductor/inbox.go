@@ -1,4 +1,4 @@
-package process
+package conductor
 
 import (
 	"path/filepath"
@@ -59,7 +59,7 @@ func (b *inbox) tail(name string) *tail {
 			return &b.tails[i]
 		}
 	}
-	panic("process: no history stream of " + name)
+	panic("conductor: no history stream of " + name)
 }
 
 // read takes what was written since the last call: observe sees it at once,

@@ -1,4 +1,4 @@
-package process
+package conductor
 
 import (
 	"context"
@@ -60,9 +60,9 @@ type surveyed struct {
 // ask surveys the members of the cluster that run, in the background. The
 // channel gets one survey: as soon as more answers would change nothing, or
 // surveyWithin from now.
-func (w *World) ask() <-chan survey {
-	s := survey{topic: w.Plan.Workload.Topic, size: max(w.Plan.Target.Nodes, 1)}
-	nodes := w.members(true)
+func (c *Conductor) ask() <-chan survey {
+	s := survey{topic: c.Plan.Workload.Topic, size: max(c.Plan.Target.Nodes, 1)}
+	nodes := c.members(true)
 	out := make(chan survey, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), surveyWithin)

@@ -1,4 +1,4 @@
-package process
+package conductor
 
 import (
 	"context"
@@ -21,29 +21,29 @@ const (
 
 // successor starts what comes after a process that a fault has ended: itself,
 // or the spare that replaces it.
-func (w *World) successor(a *action) error {
-	a.again = a.child
+func (c *Conductor) successor(a *action) error {
+	a.again = a.on
 	if a.fault.Kind == faults.Replace {
-		a.again = w.nextSpare()
+		a.again = c.nextSpare()
 	}
-	return w.start(a.again)
+	return c.start(a.again)
 }
 
 // nextSpare returns the first broker that was never started; the plan has one
 // for each replacement.
-func (w *World) nextSpare() *child {
-	i := slices.IndexFunc(w.children, func(c *child) bool { return c.spare() && c.lives == 0 })
-	return w.children[i]
+func (c *Conductor) nextSpare() *process {
+	i := slices.IndexFunc(c.processes, func(p *process) bool { return p.Spare && p.lives == 0 })
+	return c.processes[i]
 }
 
 // joined ends a fault whose successor is ready, which of a replacement it is
 // when the cluster has taken it.
-func (w *World) joined(a *action) (ended bool, err error) {
+func (c *Conductor) joined(a *action) (ended bool, err error) {
 	if a.fault.Kind != faults.Replace {
-		return true, w.ended(a)
+		return true, c.over(a)
 	}
 	if a.joined == nil {
-		a.joined = join(w.members(false), a.child.node, a.again.node)
+		a.joined = join(c.members(false), a.on.node, a.again.node)
 	}
 	select {
 	case err := <-a.joined:
@@ -51,7 +51,7 @@ func (w *World) joined(a *action) (ended bool, err error) {
 			return false, err
 		}
 		a.again.node.member = true
-		return true, w.ended(a)
+		return true, c.over(a)
 	default:
 		return false, nil
 	}
@@ -90,7 +90,7 @@ func join(members []*node, gone, come *node) <-chan error {
 // replace asks one broker to see to a replacement.
 func (n *node) replace(ctx context.Context, gone, come *node) error {
 	return n.call(ctx, http.MethodPost, "/cluster/replace", url.Values{
-		"node": {strconv.FormatUint(gone.id, 10)}, "new": {strconv.FormatUint(come.id, 10)}, "address": {come.peer},
+		"node": {strconv.FormatUint(gone.id, 10)}, "new": {strconv.FormatUint(come.id, 10)}, "address": {come.Peer},
 	}, nil)
 }
 
