@@ -205,7 +205,7 @@ func (c *Conductor) answered(said Actuation) error {
 		}
 		switch {
 		case said.Err != nil:
-			return fmt.Errorf("fault %d, %s of %s: %w", said.Ref, a.fault.Kind, a.on.Name, said.Err)
+			return said.Err
 		case said.Edge == history.EdgeEffective && a.began == 0:
 			return c.effective(a, said.Done, said.Evidence)
 		case said.Edge == history.EdgeEnded && a.lifted != 0 && a.over == 0:

@@ -107,5 +107,5 @@ type Actuation struct {
 	Edge     string // history.EdgeEffective or history.EdgeEnded
 	Done     int64  // CLOCK_MONOTONIC ns: when it was certain
 	Evidence string // what shows it: Docker's event, a counter, an exit code; for people, one line
-	Err      error  // it could not be done: the run ends
+	Err      error  // it could not be done, and says which fault and why: the run ends
 }
