@@ -27,6 +27,8 @@ type brokerFlags struct {
 	dieWithStdin               bool
 
 	clusterFlags
+	sizeFlags
+	chaos chaosFlags
 
 	msgTimeout, maxMsgTimeout, maxReqTimeout, maxHeartbeat time.Duration
 	maxMsgSize, maxBodySize, maxReady                      int64
@@ -124,6 +126,8 @@ func (f *brokerFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn, error or fatal")
 	flags.StringVar(&f.plant, "plant", "", "`id` of a bug to be planted; needs a program built with -tags plant")
 	f.clusterFlags.define(flags)
+	f.chaos.define(flags)
+	f.sizeFlags.define(flags)
 	flags.BoolVar(&f.dieWithStdin, "die-with-stdin", false, "end at once when standard input, a pipe, ends")
 	for _, ignored := range ignoredBrokerFlags {
 		if ignored.kind == "" {
@@ -200,7 +204,7 @@ func (f *brokerFlags) config() (core.Config, slog.Level, error) {
 		}
 		*n.to = n.from
 	}
-	if err := f.clusterFlags.set(&cfg); err != nil {
+	if err := errors.Join(f.clusterFlags.set(&cfg), f.sizeFlags.set(&cfg)); err != nil {
 		return cfg, 0, err
 	}
 	level, known := map[string]slog.Level{
@@ -239,13 +243,13 @@ func (f *brokerFlags) run(cmd *cobra.Command) error {
 	if f.dieWithStdin {
 		dieWith(os.Stdin, log)
 	}
-	dir, err := server.OpenDir(f.data)
+	dir, clock, err := f.chaos.machine(f.data, log)
 	if err != nil {
 		return &exitError{exitHarness, err}
 	}
 	s, err := server.Open(server.Config{
 		Core: cfg, TCPAddress: f.tcp, HTTPAddress: f.http, PeerAddress: f.peer, BroadcastAddress: f.broadcast,
-		FS: dir, Clock: server.SystemClock(), Log: log,
+		FS: dir, Clock: clock, Log: log,
 	})
 	if err != nil {
 		return &exitError{exitHarness, err}
