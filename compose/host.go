@@ -63,6 +63,8 @@ type Host struct {
 	evidence   *evidence
 }
 
+var _ conductor.Host = (*Host)(nil)
+
 // New returns the host of one run.
 func New(o Options) *Host {
 	if o.Progress == nil {
@@ -216,15 +218,46 @@ func (h *Host) Start(process string) error {
 	if err != nil {
 		return err
 	}
+	power := h.power(p)
+	before := func(ctx context.Context) error {
+		p.troubles.setLive(true) // its files may be being mended: that is waited for
+		return power(ctx)
+	}
 	h.background.Add(1)
-	p.process.begin(h.ctx, h.power(p), func(e conductor.Exit) {
+	up := p.process.begin(h.ctx, before, func(e conductor.Exit) {
 		defer h.background.Done()
+		p.troubles.setLive(false)
 		select {
 		case h.exits <- e:
 		case <-h.ctx.Done(): // nobody listens any more
 		}
 	})
+	if p.Role == faults.Broker {
+		h.background.Go(func() { h.goOn(p, up) })
+	}
 	return nil
+}
+
+// goOn puts a broker that was started under the faults that go on.
+func (h *Host) goOn(p *pod, up <-chan struct{}) {
+	select {
+	case <-up:
+	case <-h.ctx.Done():
+		return
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, callWithin)
+	defer cancel()
+	if err := h.again(ctx, p); err != nil {
+		select {
+		case h.exits <- conductor.Exit{Process: p.Name, Err: err}:
+		case <-h.ctx.Done():
+		}
+	}
+}
+
+// LastWords are the last lines of a process's log.
+func (h *Host) LastWords(process string) string {
+	return conductor.LastWords(h.project.logPath(process))
 }
 
 // Signal sends a signal to a process.

@@ -47,6 +47,9 @@ func deedOf(k faults.Kind) (deed, bool) {
 	case faults.PowerLoss:
 		return deed{begin: (*Host).cutPower, can: (*Host).canDisturb}, true
 	}
+	if spoils(k) {
+		return deed{begin: (*Host).spoil, end: (*Host).mend, can: (*Host).canSpoil}, true
+	}
 	return deed{}, false
 }
 
@@ -148,7 +151,7 @@ func (h *Host) orders(f faults.Fault) (stages [][]order) {
 
 // shaping tells what a fault does to the packets that it is on.
 func (h *Host) shaping(f faults.Fault) (agent.Shaping, bool) {
-	s := agent.Shaping{Seed: h.layout.Plan.Seed ^ uint64(f.Ref)<<32}
+	s := agent.Shaping{Seed: h.seed(f)}
 	delay := time.Duration(f.Delay)
 	switch f.Kind {
 	case faults.Clog:

@@ -18,6 +18,7 @@ import (
 var networkRange = netip.MustParsePrefix("10.213.0.0/16")
 
 const (
+	gateway   = 1   // the engine's end of the bridge, where the harness comes from
 	firstHost = 10  // of the pods: the gateway and what the engine may add come before
 	lastHost  = 250 // a run has no more than 241 processes
 )
@@ -37,7 +38,7 @@ func (e *Engine) makeNetwork(ctx context.Context, name, run string, labels map[s
 		ipv6 := false
 		_, err := e.api.NetworkCreate(ctx, name, network.CreateOptions{
 			Driver: "bridge", EnableIPv6: &ipv6, Labels: labels,
-			IPAM: &network.IPAM{Config: []network.IPAMConfig{{Subnet: subnet.String(), Gateway: hostAt(subnet, 1).String()}}},
+			IPAM: &network.IPAM{Config: []network.IPAMConfig{{Subnet: subnet.String(), Gateway: hostAt(subnet, gateway).String()}}},
 		})
 		if err == nil {
 			return subnet, nil

@@ -30,12 +30,13 @@ type pod struct {
 	address netip.Addr
 	call    string // 127.0.0.1:port where this machine reaches a broker's HTTP
 
-	process process
-	owner   string // id of the agent's container, which owns the namespace
-	agent   *agent.Client
-	report  agent.Answer // what its kernel can do
-	stream  types.HijackedResponse
-	log     *os.File // what the agent says on its standard error
+	process  process
+	troubles troubles
+	owner    string // id of the agent's container, which owns the namespace
+	agent    *agent.Client
+	report   agent.Answer // what its kernel can do
+	stream   types.HijackedResponse
+	log      *os.File // what the agent says on its standard error
 }
 
 // project is what all containers of a run have in common.
@@ -52,6 +53,9 @@ type project struct {
 
 // name is that of an object of the run.
 func (p *project) name(of string) string { return "pestle-" + p.run + "-" + of }
+
+// logPath is where the output of a process goes.
+func (p *project) logPath(process string) string { return filepath.Join(p.dir, "logs", process+".log") }
 
 // makePod makes both containers and starts the agent. What it has begun it
 // leaves to the removal of the run.
@@ -71,7 +75,7 @@ func (p *project) makePod(ctx context.Context, pod *pod, command []string, mount
 	}
 	pod.process = process{
 		engine: p.engine, name: pod.Name, id: made.ID,
-		log: filepath.Join(p.dir, "logs", pod.Name+".log"),
+		log: p.logPath(pod.Name),
 	}
 	return nil
 }
@@ -79,7 +83,7 @@ func (p *project) makePod(ctx context.Context, pod *pod, command []string, mount
 // startAgent makes the agent's container, starts it and waits for its report.
 func (p *project) startAgent(ctx context.Context, pod *pod) error {
 	config := &container.Config{
-		Image: p.image, Cmd: []string{"agent"}, User: "0:0", Hostname: pod.Name, Labels: p.labels,
+		Image: p.image, Cmd: []string{"agent", "--subnet=" + p.subnet.String(), "--gateway=" + hostAt(p.subnet, gateway).String()}, User: "0:0", Hostname: pod.Name, Labels: p.labels,
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 	}
 	host := p.hardened(container.HostConfig{

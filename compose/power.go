@@ -31,11 +31,11 @@ func (h *Host) cutPower(ctx context.Context, f faults.Fault) (outcome, error) {
 }
 
 // power gives a process that is about to be started after a power loss its
-// network back; nil: it had no power loss.
+// network back.
 func (h *Host) power(p *pod) func(context.Context) error {
 	ref, lost := h.powerless[p.Name]
 	if !lost {
-		return nil
+		return func(context.Context) error { return nil }
 	}
 	delete(h.powerless, p.Name)
 	return func(ctx context.Context) error {

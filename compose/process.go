@@ -36,32 +36,43 @@ type process struct {
 	mu    sync.Mutex
 	life  int           // incarnations begun
 	up    chan struct{} // closed when this incarnation was started, or could not be
+	over  bool          // this incarnation is
 	stdin net.Conn      // of this incarnation; nil: it is not up
 }
 
-// begin starts an incarnation in the background, after first if that is not
-// nil; exit gets its end.
-func (p *process) begin(ctx context.Context, first func(context.Context) error, exit func(conductor.Exit)) {
+// begin starts an incarnation in the background, after first; exit gets its
+// end. What it returns is closed when the incarnation was started, or could not
+// be.
+func (p *process) begin(ctx context.Context, first func(context.Context) error, exit func(conductor.Exit)) <-chan struct{} {
 	p.mu.Lock()
 	p.life++
 	life, up := p.life, make(chan struct{})
-	p.up = up
+	p.up, p.over = up, false
 	p.mu.Unlock()
 	go func() {
 		end := p.live(ctx, first, up)
 		end.Process, end.Life = p.name, life
+		p.mu.Lock()
+		p.over = true
+		p.mu.Unlock()
 		exit(end)
 	}()
+	return up
+}
+
+// isDown tells that no incarnation runs or is about to.
+func (p *process) isDown() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.life == 0 || p.over
 }
 
 // live carries one incarnation from its start to its end.
 func (p *process) live(ctx context.Context, first func(context.Context) error, up chan struct{}) conductor.Exit {
 	begun := sync.OnceFunc(func() { close(up) })
 	defer begun()
-	if first != nil {
-		if err := first(ctx); err != nil {
-			return conductor.Exit{Err: fmt.Errorf("start %s: %w", p.name, err)}
-		}
+	if err := first(ctx); err != nil {
+		return conductor.Exit{Err: fmt.Errorf("start %s: %w", p.name, err)}
 	}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
