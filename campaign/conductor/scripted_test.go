@@ -30,7 +30,8 @@ type scripted struct {
 	exits     chan Exit
 	answers   chan Actuation
 	cannot    map[faults.Kind]string
-	silent    bool // nothing is answered before the test does it
+	silent    bool  // nothing is answered before the test does it
+	refuse    error // of every signal and of the preparation; nil: none
 
 	mu       sync.Mutex // what follows is read by the servers
 	told     []string   // what the host was told to do since the last look
@@ -63,6 +64,9 @@ func (s *scripted) calls() []string {
 }
 
 func (s *scripted) Prepare(_ context.Context, l Layout) error {
+	if s.refuse != nil {
+		return s.refuse
+	}
 	for _, p := range l.Processes {
 		if p.Role == faults.Broker {
 			s.addresses[p.Number] = s.serve(s.t, p.Name)
@@ -83,6 +87,9 @@ func (s *scripted) Start(process string) error {
 }
 
 func (s *scripted) Signal(process string, sig syscall.Signal) error {
+	if s.refuse != nil {
+		return s.refuse
+	}
 	s.note("signal %s %s", process, unix.SignalName(sig))
 	switch sig {
 	case syscall.SIGKILL:
@@ -220,4 +227,12 @@ func (f *scripted) serve(t *testing.T, name string) string {
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return strings.TrimPrefix(s.URL, "http://")
+}
+
+// cancelled returns a context that has ended.
+func cancelled(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }
