@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -21,10 +22,13 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true,
 		Condition: func(name string) (bool, error) {
-			if name != "plant" {
-				return false, fmt.Errorf("there is no condition %q", name)
+			switch name {
+			case "plant":
+				return plant.Built, nil
+			case "root":
+				return os.Geteuid() == 0, nil
 			}
-			return plant.Built, nil
+			return false, fmt.Errorf("there is no condition %q", name)
 		},
 	})
 }

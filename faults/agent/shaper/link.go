@@ -13,6 +13,11 @@ const maxHeld = 8192
 // never is when a packet of a jammed link goes on.
 const never = math.MaxInt64
 
+// slack is how much of an idle time a paced link makes up for. Senders and this
+// machine's scheduler stall for milliseconds: without it a fast link would carry
+// less than asked.
+const slack = int64(5 * time.Millisecond)
+
 // link is what comes from one peer.
 type link struct {
 	streams map[int]*rand.PCG // by ref: where its decisions are
@@ -44,8 +49,8 @@ func (l *link) pass(now int64, bytes int, bytesPerSecond int64) int64 {
 		return now
 	}
 	takes := (int64(bytes)*int64(time.Second) + bytesPerSecond - 1) / bytesPerSecond
-	l.free = max(l.free, now) + takes
-	return l.free
+	l.free = max(l.free, now-slack) + takes
+	return max(l.free, now)
 }
 
 // place returns when a packet goes on: at that time, but not before those that

@@ -51,7 +51,7 @@ func (s *Shaper) Lift(now int64, ref int) (agent.Hits, bool) {
 	for peer, l := range s.links {
 		if gone.covers(peer) {
 			delete(l.streams, ref)
-			l.free, l.last = now, now
+			l.free, l.last = now-slack, now
 		}
 	}
 	s.hurry(now, gone)
@@ -79,7 +79,7 @@ func (s *Shaper) Take(now int64, id uint32, packet []byte, decisions []Decision)
 	if !ok || !s.covered(h.source) {
 		return append(decisions, Decision{ID: id})
 	}
-	l := s.link(h.source)
+	l := s.link(now, h.source)
 	f, lane := s.meet(l, h, len(packet))
 	d := Decision{ID: id}
 	if f.lost {
@@ -133,10 +133,10 @@ func (s *Shaper) covered(peer netip.Addr) bool {
 	return slices.ContainsFunc(s.parts, func(p *part) bool { return p.covers(peer) })
 }
 
-func (s *Shaper) link(peer netip.Addr) *link {
+func (s *Shaper) link(now int64, peer netip.Addr) *link {
 	l := s.links[peer]
 	if l == nil {
-		l = &link{streams: make(map[int]*rand.PCG)}
+		l = &link{streams: make(map[int]*rand.PCG), free: now - slack}
 		s.links[peer] = l
 	}
 	return l
