@@ -84,6 +84,7 @@ that speaks NSQ's protocol.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(runCommand(), replayCommand(), shrinkCommand(), checkCommand(), planCommand(),
 		campaignCommand(), campaignWorkerCommand(),
-		brokerCommand(), clusterCommand(), workloadCommand(), agentCommand(), benchCommand(), versionCommand())
+		brokerCommand(), clusterCommand(), workloadCommand(), agentCommand(), hogCommand(),
+		doctorCommand(), downCommand(), benchCommand(), versionCommand())
 	return root
 }
