@@ -9,7 +9,7 @@
 // event and effect on the way. It never judges: the merged history goes to the
 // caller's sink, as in the process world, and the checker judges it there.
 //
-//	check := checker.New(campaign.Config(plan))
+//	check := checker.New(campaign.Config(plan, campaign.WorldSim))
 //	result, err := sim.Run(sim.Options{Plan: plan, Noise: noise, Sink: check.Observe})
 //	if err != nil {
 //		return err // the harness, not the target

@@ -25,7 +25,7 @@ func plan(t testing.TB, path string, seed uint64, set ...string) scenarios.Plan 
 
 // judged runs a plan and judges it.
 func judged(p scenarios.Plan, o sim.Options) (sim.Result, checker.Verdict, error) {
-	check := checker.New(campaign.Config(p))
+	check := checker.New(campaign.Config(p, campaign.WorldSim))
 	o.Plan, o.Sink = p, check.Observe
 	result, err := sim.Run(o)
 	return result, check.Verdict(), err
