@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -23,8 +24,8 @@ type action struct {
 	asked int64    // when its signal was sent, or the host told
 	began int64    // when it was certain that it had taken effect; 0 before
 
-	// Of a fault that is imposed and lifted.
-	lifted   int64  // when the host was told to lift it; 0: not yet
+	// Of a fault that leaves the process alive.
+	lifted   int64  // when its end was asked for; 0: not yet
 	over     int64  // when it was certain that it had ended; 0 before
 	evidence string // of that
 
@@ -64,10 +65,15 @@ func ends(k faults.Kind) bool {
 func needsProcess(k faults.Kind) bool { return ends(k) || k == faults.Pause }
 
 // actuate moves every active fault on and, when allowed, begins those that
-// are due.
+// are due. While quiet is asked for it ends them early, and those that are due
+// wait.
 func (c *Conductor) actuate(begin bool) error {
+	asked := c.quiet.asked()
 	var active []*action
 	for i, a := range c.actions {
+		if asked {
+			a.cutShort(stream.Now())
+		}
 		ended, err := c.advance(a)
 		if err != nil {
 			c.actions = append(active, c.actions[i:]...)
@@ -81,7 +87,7 @@ func (c *Conductor) actuate(begin bool) error {
 	if err := c.revive(); err != nil {
 		return err
 	}
-	if !begin || !c.sought() {
+	if !begin || asked || !c.sought() {
 		return nil
 	}
 	for _, f := range c.scheduler.Due(c.sinceChaos()) {
@@ -112,8 +118,7 @@ func (c *Conductor) sought() bool {
 	}
 }
 
-// begin sends the fault's signal, or tells the host. Its history line bears the
-// moment before, so that no consequence is older than its cause.
+// begin sends the fault's signal, or tells the host.
 func (c *Conductor) begin(f faults.Fault) error {
 	p := c.process(f.Target)
 	if !p.running && (needsProcess(f.Kind) || p.spare()) {
@@ -121,31 +126,31 @@ func (c *Conductor) begin(f faults.Fault) error {
 		return nil
 	}
 	a := &action{fault: f, on: p, asked: stream.Now()}
+	c.actions = append(c.actions, a)
+	c.diary.expect(f.Ref, a.asked)
+	c.hurt(a)
 	if sig, known := signalOf(f.Kind); known {
-		if err := c.strike(a, sig); err != nil {
-			return err
-		}
-		if f.Kind == faults.Wipe || f.Kind == faults.Replace {
-			p.node.member = false
-		}
-		c.actions = append(c.actions, a)
-		return c.effective(a, stream.Now(), "sent "+unix.SignalName(sig))
+		c.strike(a, sig, history.EdgeEffective)
+		return nil
 	}
 	if ends(f.Kind) {
 		p.asked = syscall.SIGKILL
 	}
-	c.diary.expect(f.Ref, a.asked)
-	c.actions = append(c.actions, a)
 	c.Host.Impose(f)
 	return nil
 }
 
-// strike sends the signal that begins a fault.
-func (c *Conductor) strike(a *action, sig syscall.Signal) error {
+// strike sends the signal that begins or ends a fault. It may take a while to be
+// delivered, and nothing waits for it: what became of it comes as a host's answer.
+func (c *Conductor) strike(a *action, sig syscall.Signal, edge string) {
 	if ends(a.fault.Kind) {
-		return c.askToEnd(a.on, sig)
+		a.on.asked = sig
 	}
-	return c.Host.Signal(a.on.Name, sig)
+	ref, name := a.fault.Ref, a.on.Name
+	go func() {
+		err := c.Host.Signal(name, sig)
+		c.struck <- Actuation{Ref: ref, Edge: edge, Done: stream.Now(), Evidence: "sent " + unix.SignalName(sig), Err: err}
+	}()
 }
 
 // askToEnd sends a signal that is to end a process. That it has ended by itself
@@ -162,21 +167,32 @@ func (c *Conductor) askToEnd(p *process, sig syscall.Signal) error {
 	return err
 }
 
-// effective notes that a fault has taken effect, which was certain at done.
+// effective notes that a fault has taken effect, which was certain at done. Its
+// history line bears the moment before it was asked for, so that no consequence
+// is older than its cause.
 func (c *Conductor) effective(a *action, done int64, evidence string) error {
 	a.began = done
 	f := a.fault
+	if f.Kind == faults.Wipe || f.Kind == faults.Replace {
+		a.on.node.member = false
+	}
 	now := c.sinceChaos()
 	c.scheduler.Effective(f.Ref, now)
 	a.due = now - c.scheduler.Entries()[f.Ref-1].Lateness + c.chaosBegan
 	c.took++
-	c.hurt(a)
 	return errors.Join(
 		c.noteFault(f, history.EdgeEffective, a.asked), c.diary.settled(f.Ref),
 		c.journal.write(c.line(a, history.EdgeEffective, a.due, a.asked, done, evidence)))
 }
 
-// hurt remembers what a fault may do to a broker later.
+// missed ends a fault that found no process to hit.
+func (c *Conductor) missed(a *action) error {
+	c.actions = slices.DeleteFunc(c.actions, func(other *action) bool { return other == a })
+	c.scheduler.Ended(a.fault.Ref, c.sinceChaos())
+	return c.diary.settled(a.fault.Ref)
+}
+
+// hurt remembers what a fault may do to a broker from now on.
 func (c *Conductor) hurt(a *action) {
 	if a.on.node == nil {
 		return
@@ -203,8 +219,11 @@ func (c *Conductor) answered(said Actuation) error {
 		if a.fault.Ref != said.Ref {
 			continue
 		}
+		late := errors.Is(said.Err, os.ErrProcessDone)
 		switch {
-		case said.Err != nil:
+		case late && said.Edge == history.EdgeEffective && a.began == 0:
+			return c.missed(a)
+		case said.Err != nil && !late:
 			return said.Err
 		case said.Edge == history.EdgeEffective && a.began == 0:
 			return c.effective(a, said.Done, said.Evidence)
@@ -229,21 +248,19 @@ func (c *Conductor) advance(a *action) (ended bool, err error) {
 		return c.succeed(a, now)
 	case now < a.began+a.fault.For:
 		return false, nil
-	case a.fault.Kind == faults.Pause:
-		if err := c.Host.Signal(a.on.Name, syscall.SIGCONT); err != nil {
-			return false, err
-		}
-		return true, c.ended(a, a.began+a.fault.For, now, stream.Now(), "sent SIGCONT")
 	}
 	return c.heal(a, now)
 }
 
-// heal ends a fault that was imposed and has lasted its time.
+// heal ends a fault that has lasted its time.
 func (c *Conductor) heal(a *action, now int64) (ended bool, err error) {
 	spec, _ := faults.Find(a.fault.Kind)
 	switch {
 	case spec.MaxFor == 0:
 		return true, c.ended(a, a.began, a.began, now, "over at once")
+	case a.lifted == 0 && a.fault.Kind == faults.Pause:
+		a.lifted = now
+		c.strike(a, syscall.SIGCONT, history.EdgeEnded)
 	case a.lifted == 0:
 		a.lifted = now
 		c.Host.Lift(a.fault)

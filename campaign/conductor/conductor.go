@@ -69,12 +69,14 @@ type Conductor struct {
 	journal   *journal
 	probes    chan probed
 
+	quiet     quietness
 	programme programme         // from boot on
 	scheduler *faults.Scheduler // from chaos on
 	actions   []*action
-	seeking   <-chan survey // who leads, for a fault on a selector that is due; nil: not asked
-	sentinels *sentinels    // from the drain on
-	took      int           // faults that took effect
+	struck    chan Actuation // what became of signals that begin or end faults
+	seeking   <-chan survey  // who leads, for a fault on a selector that is due; nil: not asked
+	sentinels *sentinels     // from the drain on
+	took      int            // faults that took effect
 
 	began, chaosBegan int64
 	phase             string
@@ -91,7 +93,7 @@ type probed struct {
 
 // New returns the conductor of one run.
 func New(o Options) *Conductor {
-	return &Conductor{Options: o, probes: make(chan probed, 16)}
+	return &Conductor{Options: o, probes: make(chan probed, 16), struck: make(chan Actuation, 64)}
 }
 
 // Run carries the plan out. An error is a failure of the harness or its
@@ -105,7 +107,7 @@ func (c *Conductor) Run(ctx context.Context) (outcome Outcome, err error) {
 		}
 	}()
 	if err := c.prepare(ctx); err != nil {
-		return Outcome{}, errors.Join(err, c.Host.Close())
+		return Outcome{}, errors.Join(err, c.Host.Close(), c.quiet.close())
 	}
 	defer func() {
 		if errors.Is(err, context.Canceled) {
@@ -145,6 +147,9 @@ func (c *Conductor) carryOut(ctx context.Context, outcome *Outcome) error {
 func (c *Conductor) prepare(ctx context.Context) error {
 	layout := newLayout(c.Plan, c.Dir)
 	if err := layout.makeDirs(); err != nil {
+		return err
+	}
+	if err := c.quiet.prepare(c.Dir); err != nil {
 		return err
 	}
 	if err := c.Host.Prepare(ctx, layout); err != nil {
@@ -273,6 +278,9 @@ func (c *Conductor) step() error {
 	if err := c.inbox.read(c.observe); err != nil {
 		return err
 	}
+	if err := c.keepQuiet(); err != nil {
+		return err
+	}
 	if c.Progress != nil {
 		c.Progress(c.progress())
 	}
@@ -287,6 +295,8 @@ func (c *Conductor) news() error {
 		case e := <-c.Host.Exits():
 			err = c.exited(e)
 		case a := <-c.Host.Actuations():
+			err = c.answered(a)
+		case a := <-c.struck:
 			err = c.answered(a)
 		case p := <-c.probes:
 			err = c.answers(p)

@@ -139,17 +139,20 @@ func (c *Conductor) chaos(ctx context.Context) error {
 		if c.sinceChaos() >= quiet.To {
 			continue
 		}
-		if err := c.enter(history.PhaseQuiet); err != nil {
+		if err := c.plannedQuiet(true); err != nil {
 			return err
 		}
 		if err := c.until(ctx, quiet.To); err != nil {
 			return err
 		}
-		if err := c.enter(history.PhaseQuietEnd); err != nil {
+		if err := c.plannedQuiet(false); err != nil {
 			return err
 		}
 	}
 	if err := c.until(ctx, p.Chaos); err != nil {
+		return err
+	}
+	if err := c.endQuiet(); err != nil {
 		return err
 	}
 	if err := c.enter(history.PhaseHeal); err != nil {

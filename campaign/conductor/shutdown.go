@@ -12,7 +12,7 @@ import (
 // fails: nothing may stay behind.
 func (c *Conductor) shutDown() error {
 	return errors.Join(c.Host.Close(), c.doubtful(), c.reconcile(), c.enter(history.PhaseEnd),
-		c.diary.close(), c.journal.close(), c.inbox.finish(c.observe))
+		c.diary.close(), c.journal.close(), c.inbox.finish(c.observe), c.quiet.close())
 }
 
 // doubtful notes the faults whose answer never came as effective: they may have
