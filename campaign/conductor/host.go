@@ -12,8 +12,8 @@ import (
 // It knows how a process is started and hurt, and nothing of phases, schedules
 // or verdicts.
 //
-// One goroutine, the conductor's, calls it. No call waits for what it begins:
-// what became of it comes on the channels. A call may take some ten
+// One goroutine, the conductor's, calls it, but for Signal. No call waits for what
+// it begins: what became of it comes on the channels. A call may take some ten
 // milliseconds; while it does, the whole run stands still. An error of a call
 // is a failure of the harness and ends the run.
 type Host interface {
@@ -33,7 +33,8 @@ type Host interface {
 	Start(process string) error
 
 	// Signal sends SIGTERM, SIGKILL, SIGSTOP or SIGCONT, and has sent it when it
-	// returns. Of a process that has just ended by itself it is
+	// returns. It is called while other calls, also of itself, are under way, and
+	// may take its time. Of a process that has just ended by itself its error is
 	// os.ErrProcessDone: its Exit is on the way.
 	Signal(process string, s syscall.Signal) error
 

@@ -33,7 +33,7 @@ func newProgramme(plan scenarios.Plan, host Host) programme {
 		}
 		if after := f.Anchor.After; after != nil && after.Point != "" {
 			at := instead(plan, *f)
-			p.notes[f.Ref] = fmt.Sprintf("anchored to a point that this world does not see; begun at %.3f s or later", float64(at)/1e9)
+			p.notes[f.Ref] = fmt.Sprintf("anchored to a point that this world does not see; due at %.3f s instead", float64(at)/1e9)
 			f.Anchor = faults.Anchor{At: at}
 		}
 	}

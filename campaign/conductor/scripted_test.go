@@ -25,20 +25,20 @@ import (
 type scripted struct {
 	t         *testing.T
 	addresses map[int]string
-	lives     map[string]int
-	running   map[string]bool
 	exits     chan Exit
 	answers   chan Actuation
 	cannot    map[faults.Kind]string
 	silent    bool  // nothing is answered before the test does it
 	refuse    error // of every signal and of the preparation; nil: none
 
-	mu       sync.Mutex // what follows is read by the servers
-	told     []string   // what the host was told to do since the last look
-	leader   string     // who says that it leads; "": nobody
-	replaced []string   // the replacements asked for
-	peers    []string   // what the leader says of the others, look by look: JSON
-	idle     []string   // who answers that it takes part in nothing
+	mu       sync.Mutex // of what follows: servers and signals have goroutines of their own
+	lives    map[string]int
+	running  map[string]bool
+	told     []string // what the host was told to do since the last look
+	leader   string   // who says that it leads; "": nobody
+	replaced []string // the replacements asked for
+	peers    []string // what the leader says of the others, look by look: JSON
+	idle     []string // who answers that it takes part in nothing
 }
 
 func newScripted(t *testing.T) *scripted {
@@ -81,6 +81,8 @@ func (s *scripted) Address(n int) Endpoints {
 
 func (s *scripted) Start(process string) error {
 	s.note("start %s", process)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.lives[process]++
 	s.running[process] = true
 	return nil
@@ -102,6 +104,8 @@ func (s *scripted) Signal(process string, sig syscall.Signal) error {
 
 // end ends the incarnation of a process that runs.
 func (s *scripted) end(process string, e Exit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.running[process] {
 		s.running[process] = false
 		e.Process, e.Life = process, s.lives[process]
