@@ -65,10 +65,15 @@ func ends(k faults.Kind) bool {
 func needsProcess(k faults.Kind) bool { return ends(k) || k == faults.Pause }
 
 // actuate moves every active fault on and, when allowed, begins those that
-// are due.
+// are due. While quiet is asked for it ends them early, and those that are due
+// wait.
 func (c *Conductor) actuate(begin bool) error {
+	asked := c.quiet.asked()
 	var active []*action
 	for i, a := range c.actions {
+		if asked {
+			a.cutShort(stream.Now())
+		}
 		ended, err := c.advance(a)
 		if err != nil {
 			c.actions = append(active, c.actions[i:]...)
@@ -82,7 +87,7 @@ func (c *Conductor) actuate(begin bool) error {
 	if err := c.revive(); err != nil {
 		return err
 	}
-	if !begin || !c.sought() {
+	if !begin || asked || !c.sought() {
 		return nil
 	}
 	for _, f := range c.scheduler.Due(c.sinceChaos()) {

@@ -69,6 +69,7 @@ type Conductor struct {
 	journal   *journal
 	probes    chan probed
 
+	quiet     quietness
 	programme programme         // from boot on
 	scheduler *faults.Scheduler // from chaos on
 	actions   []*action
@@ -106,7 +107,7 @@ func (c *Conductor) Run(ctx context.Context) (outcome Outcome, err error) {
 		}
 	}()
 	if err := c.prepare(ctx); err != nil {
-		return Outcome{}, errors.Join(err, c.Host.Close())
+		return Outcome{}, errors.Join(err, c.Host.Close(), c.quiet.close())
 	}
 	defer func() {
 		if errors.Is(err, context.Canceled) {
@@ -146,6 +147,9 @@ func (c *Conductor) carryOut(ctx context.Context, outcome *Outcome) error {
 func (c *Conductor) prepare(ctx context.Context) error {
 	layout := newLayout(c.Plan, c.Dir)
 	if err := layout.makeDirs(); err != nil {
+		return err
+	}
+	if err := c.quiet.prepare(c.Dir); err != nil {
 		return err
 	}
 	if err := c.Host.Prepare(ctx, layout); err != nil {
@@ -272,6 +276,9 @@ func (c *Conductor) step() error {
 		}
 	}
 	if err := c.inbox.read(c.observe); err != nil {
+		return err
+	}
+	if err := c.keepQuiet(); err != nil {
 		return err
 	}
 	if c.Progress != nil {
