@@ -9,25 +9,30 @@ import (
 	"pestle/history/stream"
 )
 
-// cutPower makes the pod silent, so that nobody is told what happens now, rolls
-// back what the broker had not synced, and kills it.
+// cutPower freezes the broker's disk with what it had synced, makes the pod
+// silent, and kills the process, which nobody is told then.
+//
+// Disk and network go at the same moment, as near as can be. Were the network
+// gone first, a broker that acknowledges too early would have time to write
+// down what it had promised.
 func (h *Host) cutPower(ctx context.Context, f faults.Fault) (outcome, error) {
 	pod, err := h.pod(f.Target)
 	if err != nil {
 		return outcome{}, err
 	}
-	out, err := h.disturb(ctx, f)
-	if err != nil {
-		return outcome{}, err
-	}
-	lost, err := h.loseUnsynced(ctx, pod, f)
+	var lost string
+	var silence outcome
+	err = parallel([]func() error{
+		func() (err error) { lost, err = h.loseUnsynced(ctx, pod, f); return err },
+		func() (err error) { silence, err = h.disturb(ctx, f); return err },
+	}, func(step func() error) error { return step() })
 	if err != nil {
 		return outcome{}, err
 	}
 	if err := h.killed(ctx, pod); err != nil {
 		return outcome{}, err
 	}
-	return outcome{at: stream.Now(), evidence: fmt.Sprintf("%s; %s; docker: kill signal=9", out.evidence, lost)}, nil
+	return outcome{at: stream.Now(), evidence: fmt.Sprintf("%s; %s; docker: kill signal=9", lost, silence.evidence)}, nil
 }
 
 // power gives a process that is about to be started after a power loss its
