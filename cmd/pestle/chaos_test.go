@@ -159,6 +159,15 @@ func (b *failing) publishing(ctx context.Context, round int) (acked func() []str
 	return func() []string { all.Wait(); return bodies }, reached
 }
 
+func wait(t *testing.T, ctx context.Context, enough <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-enough:
+	case <-ctx.Done():
+		t.Fatal("too little is acknowledged")
+	}
+}
+
 // loseAmidPublishing publishes, takes the power away and kills the process. It
 // returns what was acknowledged.
 func (b *failing) loseAmidPublishing(round int) []string {
@@ -166,11 +175,7 @@ func (b *failing) loseAmidPublishing(round int) []string {
 	ctx, stop := context.WithCancel(within(b.t))
 	defer stop()
 	acked, enough := b.publishing(ctx, round)
-	select {
-	case <-enough:
-	case <-ctx.Done():
-		b.t.Fatal("too little is acknowledged")
-	}
+	wait(b.t, ctx, enough)
 	if _, err := b.control.PowerLoss(ctx, uint64(round)); err != nil {
 		b.t.Fatal(err)
 	}
@@ -179,7 +184,45 @@ func (b *failing) loseAmidPublishing(round int) []string {
 	return acked()
 }
 
-// lost consumes everything there is, behind it a message that is sent now, and
+// consume returns what a consumer of the topic is sent, and finishes.
+func (b *failing) consume() <-chan string {
+	b.t.Helper()
+	cfg := nsq.NewConfig()
+	cfg.MaxInFlight = 100
+	consumer, err := nsq.NewConsumer("t", "ch", cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	consumer.SetLogger(log.New(io.Discard, "", 0), nsq.LogLevelError)
+	bodies, over := make(chan string), within(b.t)
+	consumer.AddHandler(nsq.HandlerFunc(func(m *nsq.Message) error {
+		select {
+		case bodies <- string(m.Body):
+			return nil
+		case <-over.Done(): // the test does not listen any more
+			return over.Err()
+		}
+	}))
+	if err := consumer.ConnectToNSQD(b.tcp); err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(consumer.Stop)
+	return bodies
+}
+
+// next is the next message of a consumer.
+func (b *failing) next(bodies <-chan string) string {
+	b.t.Helper()
+	select {
+	case body := <-bodies:
+		return body
+	case <-time.After(patience):
+		b.t.Fatal("no message is delivered")
+		return ""
+	}
+}
+
+// lost consumes everything there is, up to a message that is sent now, and
 // returns which messages are not there.
 func (b *failing) lost(want []string) (missing map[string]bool) {
 	b.t.Helper()
@@ -190,29 +233,13 @@ func (b *failing) lost(want []string) (missing map[string]bool) {
 	for _, body := range want {
 		missing[body] = true
 	}
-	cfg := nsq.NewConfig()
-	cfg.MaxInFlight = 100
-	consumer, err := nsq.NewConsumer("t", "ch", cfg)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	consumer.SetLogger(log.New(io.Discard, "", 0), nsq.LogLevelError)
-	bodies := make(chan string, 100)
-	consumer.AddHandler(nsq.HandlerFunc(func(m *nsq.Message) error { bodies <- string(m.Body); return nil }))
-	if err := consumer.ConnectToNSQD(b.tcp); err != nil {
-		b.t.Fatal(err)
-	}
-	defer consumer.Stop()
-	for deadline := time.After(patience); ; {
-		select {
-		case body := <-bodies:
-			if body == "end" { // in order: nothing comes behind it
-				return missing
-			}
-			delete(missing, body)
-		case <-deadline:
-			b.t.Fatal("the last message is not delivered")
+	bodies := b.consume()
+	for {
+		body := b.next(bodies)
+		if body == "end" { // in order: nothing comes behind it
+			return missing
 		}
+		delete(missing, body)
 	}
 }
 
@@ -263,6 +290,30 @@ func TestChaosPowerLossAgain(t *testing.T) {
 	}
 }
 
+// TestChaosPowerLossAfterKill: what a killed process had made durable and what
+// it had not is known to the next one.
+func TestChaosPowerLossAfterKill(t *testing.T) {
+	dir := t.TempDir()
+	var acked []string
+	for round := range 4 {
+		b := startFailing(t, dir)
+		ctx, stop := context.WithCancel(within(t))
+		bodies, enough := b.publishing(ctx, round)
+		wait(t, ctx, enough)
+		b.kill()
+		stop()
+		acked = append(acked, bodies()...)
+		next := startFailing(t, dir)
+		if _, err := next.control.PowerLoss(within(t), uint64(round)); err != nil {
+			t.Fatal(err)
+		}
+		next.kill()
+	}
+	if missing := startFailing(t, dir).lost(acked); len(missing) > 0 {
+		t.Errorf("%d of %d acknowledged messages are lost", len(missing), len(acked))
+	}
+}
+
 // TestChaosFsyncError: the broker ends itself, and what it acknowledged before
 // survives even the power.
 func TestChaosFsyncError(t *testing.T) {
@@ -271,7 +322,7 @@ func TestChaosFsyncError(t *testing.T) {
 	ctx, stop := context.WithCancel(within(t))
 	defer stop()
 	acked, enough := b.publishing(ctx, 0)
-	<-enough
+	wait(t, ctx, enough)
 	b.impose(faults.Fault{Ref: 1, Kind: faults.FsyncError, Count: 1})
 	if code := b.exit(); code != exitViolation || !strings.Contains(b.said.String(), "input/output error") {
 		t.Errorf("exit code %d\n%s", code, &b.said)
@@ -322,13 +373,17 @@ func TestChaosClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "it would be due", func() bool { return time.Since(began) > 200*time.Millisecond })
-	if missing := b.lost([]string{"deferred"}); len(missing) == 0 {
-		t.Error("a deferred message is delivered while the clocks stand still")
+	bodies := b.consume()
+	if err := b.publish(within(t), "", "later"); err != nil {
+		t.Fatal(err)
+	}
+	if body := b.next(bodies); body != "later" {
+		t.Errorf("while the clocks stand still %q is delivered", body)
 	}
 	b.lift(2)
-	until(t, "it is due", func() bool {
-		return b.publish(within(t), "", "end") == nil && len(b.lost([]string{"deferred"})) == 0
-	})
+	if body := b.next(bodies); body != "deferred" {
+		t.Errorf("when the clocks go on %q is delivered", body)
+	}
 	s, err := b.control.Status(within(t))
 	if err != nil || s.Clock.Offset > int64(time.Hour) || s.Clock.Offset < int64(time.Minute) || s.Clock.Frozen {
 		t.Errorf("status %+v, %v", s, err)

@@ -82,3 +82,15 @@ type Clock struct {
 type Refusal struct {
 	Error string `json:"error"`
 }
+
+// Carries reports whether a fault of a kind is for the control port of its
+// broker. The loss of power is too, by a request of its own.
+func Carries(k faults.Kind) bool {
+	switch k {
+	case faults.DiskFull, faults.DiskSlow, faults.DiskStuck, faults.DiskReadError, faults.DiskWriteShort,
+		faults.FsyncError, faults.BitRot, faults.MisdirectedWrite, faults.LostWrite,
+		faults.ClockJump, faults.ClockDrift, faults.ClockFreeze:
+		return true
+	}
+	return false
+}

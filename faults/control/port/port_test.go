@@ -162,3 +162,12 @@ func FuzzImpose(f *testing.F) {
 		}
 	})
 }
+
+// TestCarries: the harness knows without this package what it can ask for.
+func TestCarries(t *testing.T) {
+	for _, spec := range faults.Kinds() {
+		if can := disk.Does(spec.Kind) || clock.Does(spec.Kind); can != control.Carries(spec.Kind) {
+			t.Errorf("%s: served: %v, known to be: %v", spec.Kind, can, control.Carries(spec.Kind))
+		}
+	}
+}
