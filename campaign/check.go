@@ -47,7 +47,7 @@ func Check(path string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	run.Failovers = reports.Failovers(plan, events)
+	run.Failovers = failovers(run.World, plan, events)
 	verdict, err := judge(Config(plan, run.World), events)
 	if err != nil {
 		run.HarnessError = err.Error()

@@ -192,3 +192,25 @@ func TestCheckOfAnIncompleteRun(t *testing.T) {
 		})
 	}
 }
+
+// What a run left out is remembered: judged again, it passes no more than before.
+func TestCheckRemembersWhatWasLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	plan := savedRun(t, dir, "first-light")
+	left := []string{"no clog was carried out: the kernel has no tbf"}
+	if err := reports.WriteVerdict(dir, reports.VerdictFile{
+		Schema: 1, World: "docker", Status: reports.Inconclusive, Origin: 1, PlanHash: plan.Hash(), LeftOut: left,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	result, err := Check(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(result.Run.LeftOut, left) || !slices.Equal(result.File.LeftOut, left) || !strings.HasPrefix(result.File.Reason, left[0]) {
+		t.Errorf("left out %q, in the file %q, reason %q; want %q", result.Run.LeftOut, result.File.LeftOut, result.File.Reason, left)
+	}
+	if result.Run.Failovers != nil {
+		t.Errorf("failovers %v are measured in containers", result.Run.Failovers)
+	}
+}
