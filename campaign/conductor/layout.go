@@ -41,6 +41,7 @@ type Site struct {
 	Dir     string                     // the run directory
 	Address func(broker int) Endpoints // from 1
 	Broker  []string                   // flags for each of Pestle's brokers beside those of the plan
+	Quiet   string                     // path of the stop-faults command
 }
 
 // newLayout returns the processes of a plan.

@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"errors"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -147,6 +148,18 @@ func (c *Conductor) endQuiet() error {
 	}
 	c.quiet.open = false
 	return c.enter(history.PhaseQuietEnd)
+}
+
+// Environment is what the environment of a process has beside its host's own:
+// where a client of a run finds the stop-faults command.
+func (l Layout) Environment(p Process, at Site) []string {
+	if p.Role == faults.Broker {
+		return nil
+	}
+	return []string{
+		quiet.Variable + "=" + at.Quiet,
+		quiet.DirVariable + "=" + path.Join(at.Dir, quiet.Dir),
+	}
 }
 
 // cutShort makes a fault that is effective end now, rather than when its time is

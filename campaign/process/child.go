@@ -13,6 +13,7 @@ import (
 type child struct {
 	name string
 	args []string // program and arguments, the same at every start
+	env  []string // of its environment, beside the harness's own
 	log  string   // file of its output
 
 	process *os.Process    // nil while it is down
@@ -53,6 +54,7 @@ func (n *nursery) start(c *child) (*exec.Cmd, error) {
 	defer log.Close()
 	cmd := exec.Command(c.args[0], c.args[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), c.env...)
 	// Its own process group: a Ctrl-C at the terminal reaches the harness
 	// only, which then ends its children in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"pestle/campaign/conductor"
 	"pestle/faults"
+	"pestle/workload/antithesis/quiet"
 )
 
 // goneWithin is how long a killed process may take to be gone.
@@ -40,7 +42,8 @@ func NewHost(program string) *Host {
 // Prepare implements conductor.Host.
 func (h *Host) Prepare(_ context.Context, l conductor.Layout) error {
 	h.layout = l
-	site := conductor.Site{Program: h.program, Dir: l.Dir, Address: h.Address, Broker: []string{"--die-with-stdin"}}
+	site := conductor.Site{Program: h.program, Dir: l.Dir, Address: h.Address, Broker: []string{"--die-with-stdin"},
+		Quiet: filepath.Join(l.Dir, quiet.Dir, quiet.LinkName)}
 	for _, p := range l.Processes {
 		args := l.Command(p, site)
 		if p.Role == faults.Broker && l.Plan.Target.Kind != "pestle" {
@@ -49,7 +52,12 @@ func (h *Host) Prepare(_ context.Context, l conductor.Layout) error {
 				return err
 			}
 		}
-		h.children[p.Name] = &child{name: p.Name, args: args, log: filepath.Join(l.Dir, "logs", p.Name+".log")}
+		h.children[p.Name] = &child{name: p.Name, args: args, env: l.Environment(p, site), log: filepath.Join(l.Dir, "logs", p.Name+".log")}
+	}
+	if slices.ContainsFunc(l.Processes, func(p conductor.Process) bool { return p.Role != faults.Broker }) {
+		if err := os.Symlink(h.program, site.Quiet); err != nil {
+			return fmt.Errorf("make the stop-faults command: %w", err)
+		}
 	}
 	h.nursery = newNursery()
 	return nil

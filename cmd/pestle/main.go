@@ -44,7 +44,7 @@ func main() {
 	// The first Ctrl-C asks for an orderly end, the second one ends at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(execute(ctx, rootCommand(), os.Args[1:]))
+	os.Exit(execute(ctx, rootCommand(), arguments(os.Args)))
 }
 
 // execute runs the command and returns its exit code. Errors that name no
@@ -84,7 +84,7 @@ that speaks NSQ's protocol.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(runCommand(), replayCommand(), shrinkCommand(), checkCommand(), planCommand(),
 		campaignCommand(), campaignWorkerCommand(),
-		brokerCommand(), clusterCommand(), workloadCommand(), agentCommand(), hogCommand(),
+		brokerCommand(), clusterCommand(), workloadCommand(), stopFaultsCommand(), agentCommand(), hogCommand(),
 		doctorCommand(), downCommand(), benchCommand(), versionCommand())
 	return root
 }
