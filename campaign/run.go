@@ -16,6 +16,7 @@ import (
 	"pestle/history"
 	"pestle/history/stream"
 	"pestle/reports"
+	"pestle/reports/sdk"
 	"pestle/scenarios"
 	"pestle/sim"
 )
@@ -126,6 +127,9 @@ func conclude(dir string, run reports.Run, plan scenarios.Plan, verdict checker.
 	}
 	result := newResult(dir, run, verdict, events)
 	if err := reports.WriteVerdict(dir, result.File); err != nil {
+		return Result{}, first(run, err)
+	}
+	if err := sdk.Write(dir, plan, result.File, events); err != nil {
 		return Result{}, first(run, err)
 	}
 	if result.Outcome == reports.Passed {
