@@ -145,6 +145,11 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v passes", name, r)
 		}
 	}
+	for _, line := range []string{"", "{", `{"op":"probe"} {}`, `{"op":"silence","ref":1,"only":"tcp"}`} {
+		if r, err := ParseRequest([]byte(line)); err == nil {
+			t.Errorf("line %q passes as %+v", line, r)
+		}
+	}
 	for _, r := range []Request{
 		{Op: Silence, Ref: 1}, {Op: Block, Ref: 1, Peers: []netip.Addr{peer}}, {Op: Reset}, {Op: Lift, Ref: 1}, {Op: Counters}, {Op: Probe},
 		{Op: Shape, Ref: 1, Shaping: &Shaping{Seed: 1, Loss: 1000, Jam: true, BytesPerSecond: 1}},

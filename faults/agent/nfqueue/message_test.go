@@ -15,8 +15,8 @@ func packetMessage(id uint32, payload []byte) []byte {
 	b := appendHeader(nil, typePacket, 0, 3)
 	header := binary.BigEndian.AppendUint32(nil, id)
 	b = appendAttribute(b, attributePacketHeader, append(header, 8, 0, 1))
-	b = appendAttribute(b, 6|0x8000, []byte("aside")) // another attribute, with a flag in its type
-	return finish(appendAttribute(b, attributePayload, payload))
+	b = appendAttribute(b, 6, []byte("aside"))                          // another attribute
+	return finish(appendAttribute(b, attributePayload|0x8000, payload)) // with a flag in its type
 }
 
 func errorMessage(errno syscall.Errno) []byte {

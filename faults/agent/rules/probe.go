@@ -30,6 +30,9 @@ func ProbeQueue() (Way, error) {
 	if native == nil {
 		return NativeQueue, nil
 	}
+	if errors.Is(native, unix.EPERM) {
+		return NoQueue, native
+	}
 	target := probe(TargetQueue.verdict())
 	if target == nil {
 		return TargetQueue, nil

@@ -300,9 +300,10 @@ func TestTheTableIsMadeAnewAndGoesWithTheAgent(t *testing.T) {
 
 func TestControlReachesTheProcessOfThePod(t *testing.T) {
 	w := begin(t)
-	stuck := make(chan struct{})
+	asked, stuck := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/stuck" {
+			close(asked)
 			<-stuck
 		}
 		body, _ := io.ReadAll(r.Body)
@@ -321,7 +322,12 @@ func TestControlReachesTheProcessOfThePod(t *testing.T) {
 		_, err := w.agent.Call(context.Background(), agent.Request{Op: agent.Control, Relay: &agent.Relay{Port: port, Method: "GET", Path: "/stuck"}})
 		answered <- err
 	}()
-	w.call(agent.Request{Op: agent.Counters}) // does not wait for it
+	<-asked
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	if _, err := w.agent.Call(ctx, agent.Request{Op: agent.Counters}); err != nil {
+		t.Errorf("another request meanwhile: %v", err)
+	}
 	close(stuck)
 	if err := <-answered; err != nil {
 		t.Error(err)

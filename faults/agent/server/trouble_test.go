@@ -48,6 +48,10 @@ func TestTheEndOfTheQueueIsTold(t *testing.T) {
 	if a := next(); a.ID != 1 || a.Err == "" {
 		t.Errorf("a shaping without a queue: %+v", a)
 	}
+	io.WriteString(toAgent, `{"id":2,"op":"counters"}`+"\n")
+	if a := next(); a.ID != 2 || a.Err != "" || len(a.Counters) != 0 {
+		t.Errorf("the lost shaping is imposed still: %+v", a)
+	}
 	c := w.connect(peerA)
 	if err := passes(c.peer, c.local, soon); err != nil {
 		t.Errorf("what the lost shaper would lose: %v", err)

@@ -272,6 +272,11 @@ func TestJamHoldsAllAndLetsGoAtOnce(t *testing.T) {
 	if at, ok := s.Next(); ok {
 		t.Errorf("something of a jam is due at %d", at)
 	}
+	s.Impose(55*ms, 2, nil, agent.Shaping{Jam: true})
+	s.Lift(56*ms, 2)
+	if d := s.Due(56*ms, nil); len(d) != 0 {
+		t.Errorf("%d packets went on when one of two jams was lifted", len(d))
+	}
 	s.Lift(60*ms, 1)
 	d := s.Due(60*ms, nil)
 	if len(d) != 50 || !slices.IsSortedFunc(d, func(a, b Decision) int { return int(a.ID) - int(b.ID) }) {
