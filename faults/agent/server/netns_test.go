@@ -241,7 +241,11 @@ func (w *world) datagrams(from netip.Addr) (local, peer *net.UDPConn) {
 	var err error
 	local, err = net.ListenUDP("udp4", &net.UDPAddr{IP: pod.AsSlice()})
 	must(err)
-	must(local.SetReadBuffer(4 << 20))
+	raw, err := local.SyscallConn()
+	must(err)
+	must(raw.Control(func(fd uintptr) {
+		must(unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 4<<20))
+	}))
 	w.there(func() {
 		peer, err = net.DialUDP("udp4", &net.UDPAddr{IP: from.AsSlice()}, local.LocalAddr().(*net.UDPAddr))
 	})

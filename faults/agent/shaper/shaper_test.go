@@ -138,6 +138,21 @@ func TestPeersAndPartsDoNotDisturbEachOther(t *testing.T) {
 	}
 }
 
+func TestPeersLoseDifferentPackets(t *testing.T) {
+	s := New()
+	s.Impose(0, 1, nil, agent.Shaping{Seed: 1, Loss: 500})
+	same := 0
+	for range 200 {
+		a, b := s.Take(0, 1, udp(peerA, nil), nil), s.Take(0, 1, udp(peerB, nil), nil)
+		if a[0].Drop == b[0].Drop {
+			same++
+		}
+	}
+	if same > 150 {
+		t.Errorf("the packets of two peers had the same fate %d times of 200", same)
+	}
+}
+
 func TestSameEverythingTwice(t *testing.T) {
 	everything := agent.Shaping{
 		Seed: 3, Loss: 100, Duplicate: 100, Corrupt: 100, Reorder: 100, ReorderBy: 10 * time.Millisecond,
