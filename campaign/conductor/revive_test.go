@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -74,4 +75,24 @@ func TestAKillOfABrokerThatIsGone(t *testing.T) {
 		t.Errorf("fault 2: %+v, want that it had no effect", entries[1])
 	}
 	until(t, run, run.recovered)
+}
+
+// A signal that comes too late for a broker that ended itself is no fault: it has
+// no effect, and the broker is started again for what ended it.
+func TestASignalThatHitsNobody(t *testing.T) {
+	run, host := newCluster(t,
+		faults.Fault{Kind: faults.FsyncError, Target: "broker-1", Count: 1, For: millisecond},
+		faults.Fault{Kind: faults.Kill, Target: "broker-1", Anchor: faults.Anchor{After: &faults.Event{Fault: 1}}})
+	until(t, run, func() bool { return run.took == 1 })
+	host.refuse = os.ErrProcessDone
+	entries := carryOut(t, run, 1, 2)
+	host.refuse = nil
+	if entries[1].Effective != faults.Never || len(run.actions) > 0 {
+		t.Errorf("fault 2: %+v, active %v; want that it had no effect", entries[1], run.actions)
+	}
+	if got, want := lines(t, run), []string{"fsync-error broker-1 effective", "fsync-error broker-1 ended"}; !slices.Equal(got, want) {
+		t.Errorf("the history has %q, want %q", got, want)
+	}
+	host.end("broker-1", Exit{Code: exitProtects, How: "exit status 1"})
+	until(t, run, func() bool { return run.recovered() && run.process("broker-1").lives == 2 })
 }
