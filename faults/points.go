@@ -26,6 +26,7 @@ func Points() []Point {
 		{Name: "file-rotated", When: "the journal goes on in a new file"},
 		{Name: "file-removed", When: "a journal file that nothing needs any more is removed"},
 		{Name: "file-recycled", When: "a journal file that nothing needs any more becomes the next one"},
+		{Name: "body-moved", When: "a message that kept the oldest journal file was written again at the end"},
 		{Name: "checkpoint-written", When: "a checkpoint of the state is written to the journal"},
 		{Name: "recovery-torn-tail", When: "recovery found a torn tail and left it out", Recovery: true},
 		{Name: "recovery-rewrite", When: "recovery writes again what follows the last durable mark", Recovery: true},

@@ -159,7 +159,7 @@ func TestWrongPlansOfSim(t *testing.T) {
 		{"asymmetry", `"asymmetry":3`, `"asymmetry":1001`, "plan: network: asymmetry is 1001, allowed is 0..1000"},
 		{"disk", `"disk":"lying"`, `"disk":"honest"`, `plan: target: disk "honest" is not lying`},
 		{"plant", `"plant":"lease-forgotten"`, `"plant":"-x"`, `plan: target: plant "-x" is no id of 1..64 of a-z, 0-9 and -`},
-		{"file size", `"file_size":1048576`, `"file_size":1`, "plan: target: knobs.file_size is 1, allowed is 65536..1073741824"},
+		{"file size", `"file_size":1048576`, `"file_size":1`, "plan: target: knobs.file_size is 1, allowed is 16384..1073741824"},
 		{"cache", `"cache":65536`, `"cache":0`, "plan: target: knobs.cache is 0, allowed is 1..1073741824"},
 		{"knobs of nsqd", `"durability":"fsync","kind":"pestle"`, `"kind":"nsq"`, "plan: target: nodes, disk, plant and knobs are for kind pestle"},
 		{"only, falling", `"only":[[3,3],[5,9]]`, `"only":[[5,9],[3,3]]`, "plan: workload: producer 1: only: range 2 (3..3) is not ascending, behind a gap after the one before it, and within 1..4294967296"},

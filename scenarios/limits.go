@@ -52,7 +52,7 @@ const (
 	maxDrain      = hour
 
 	// minFileSize holds a few messages; smaller files would be made without end.
-	minFileSize = 64 << 10
+	minFileSize = 16 << 10
 	maxFileSize = 1 << 30
 	maxCache    = 1 << 30
 	minLog      = 1 << 10 // a few entries

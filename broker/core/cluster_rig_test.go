@@ -18,6 +18,7 @@ type cluster struct {
 	twice bool                                      // every frame comes twice
 	carry func(from uint64, told []Effect) []Effect // what of it arrives now, in which order; nil: everything
 	disks map[uint64]*rig                           // of all that ever were
+	over  func() bool                               // nothing happens any more; nil: it goes on
 	salt  uint64
 }
 
@@ -76,7 +77,7 @@ func (c *cluster) settle() {
 		moved := false
 		for _, id := range sortedKeys(c.nodes) {
 			r := c.nodes[id]
-			for r.work() {
+			for !(c.over != nil && c.over()) && r.work() {
 				moved = true
 			}
 			told := r.told

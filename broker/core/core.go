@@ -87,6 +87,7 @@ type Core struct {
 	queued int64 // bytes of the entries in queue that have no place
 	handed int64 // bytes of entries that went to a group in this step and are not in queue yet
 	writer *writer
+	mover  mover
 	cache  cache
 
 	// The other nodes.

@@ -78,39 +78,6 @@ func TestFilesAreUsedAgain(t *testing.T) {
 	t.Fatalf("the story does not end within %d steps", stories)
 }
 
-// A file stays as long as one channel needs one message in it, and a topic
-// without channels needs all of them.
-func TestFilesThatAreNeededStay(t *testing.T) {
-	for name, slow := range map[string]bool{"a slow channel": true, "a topic without channels": false} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, Config{FileSize: 4 << 10})
-			p := r.dial()
-			if slow {
-				r.consumer("kept", "slow", 0)
-			}
-			p.publish("kept", "first")
-			c := r.consumer("t", "ch", 100)
-			for range 100 {
-				p.publish("t", strings.Repeat("x", 100))
-				finishAll(c)
-			}
-			r.pass(second)
-			if files := sortedKeys(r.disk); files[0] != 1 {
-				t.Errorf("files on disk: %v", files)
-			}
-			r.restart()
-			k := r.consumer("kept", "slow", 1)
-			if n := len(finishAll(k)); n != 1 {
-				t.Fatalf("the message is gone")
-			}
-			r.pass(second)
-			if files := sortedKeys(r.disk); files[0] == 1 {
-				t.Errorf("files on disk: %v", files)
-			}
-		})
-	}
-}
-
 func TestEntryLargerThanAFile(t *testing.T) {
 	r := newRig(t, Config{FileSize: 4 << 10})
 	p := r.dial()

@@ -28,7 +28,8 @@ type fetched struct {
 	log    int64
 	sum    uint32
 	body   []byte
-	state  byte // what is known of it
+	state  byte             // what is known of it
+	where  journal.Position // that it is read from
 }
 
 const (
@@ -78,27 +79,36 @@ func (c *Core) toldFetch(from uint64, group uint32, d *decoder, fx *Effects) err
 
 // fetchBody adds a message to an answer: from memory, or as soon as it is read.
 func (c *Core) fetchBody(f *fetch, m *message, fx *Effects) {
-	x := fetched{offset: m.offset, log: m.log, sum: m.sum}
+	x := fetched{offset: m.offset, log: m.log, sum: m.sum, where: m.where}
 	switch {
 	case m.body != nil:
 		x.state, x.body = bodyHere, m.body
 	case !m.rotten && m.where.Before(c.writer.durable):
-		token := c.token()
-		c.peerReads[token] = fetchRead{f, len(f.items)}
-		f.left++
-		fx.add(Effect{Kind: FxRead, File: m.where.File, Offset: m.where.Offset, N: int64(m.size), Token: token})
+		c.readFor(fetchRead{f, len(f.items)}, m, fx)
 	}
 	f.items = append(f.items, x)
+}
+
+func (c *Core) readFor(r fetchRead, m *message, fx *Effects) {
+	token := c.token()
+	c.peerReads[token] = r
+	r.left++
+	fx.add(Effect{Kind: FxRead, File: m.where.File, Offset: m.where.Offset, N: int64(m.size), Token: token})
 }
 
 func (c *Core) peerBodyRead(ev Event, fx *Effects) {
 	r := c.peerReads[ev.Token]
 	delete(c.peerReads, ev.Token)
 	x := &r.items[r.item]
+	r.left--
 	if !ev.Failed && journal.Sum(ev.Data) == x.sum {
 		x.state, x.body = bodyHere, append([]byte(nil), ev.Data...)
+	} else if p := c.group(r.group).partition(r.partition); p != nil {
+		if m := p.log.at(x.offset); m != nil && m.where != x.where && m.where.Before(c.writer.durable) {
+			x.where = m.where // it was moved meanwhile, and the file may be another one
+			c.readFor(r, m, fx)
+		}
 	}
-	r.left--
 	c.answerFetch(r.fetch, fx)
 }
 

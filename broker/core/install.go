@@ -84,13 +84,13 @@ func (c *Core) load(s *seat, im *image) error {
 // restore stores a message that the partition's state already counts. One
 // without a place is never delivered.
 func (p *partition) restore(m message) *message {
-	m.needs, m.rotten = 0, m.where.File == 0
+	m.needs, m.rotten, m.astray = 0, m.where.File == 0, true
 	for _, ch := range p.channels {
 		if ch.unfinished(m.offset) {
 			m.needs++
 		}
 	}
-	return p.log.put(m)
+	return p.log.insert(m)
 }
 
 // reattach gives the channels of a new state their node's part: the consumers

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 
+	"pestle/broker/journal"
 	"pestle/broker/nsq"
 	"pestle/broker/plant"
 )
@@ -37,8 +38,9 @@ type item struct {
 	next, prev *item // in flight to the same connection
 	framed     bool  // handed to the session
 	reading    uint64
-	body       []byte // read from the journal; nil: in memory, or not there yet
-	started    int64  // monotonic time the lease began
+	from       journal.Position // that it is read from
+	body       []byte           // read from the journal; nil: in memory, or not there yet
+	started    int64            // monotonic time the lease began
 	lease      deadline
 }
 
@@ -74,11 +76,17 @@ func (c *Core) deliver(now Time, it *item, cn *conn, fx *Effects) {
 	c.noteDelivery(now, it)
 	it.body = m.body
 	if it.body == nil {
-		it.reading = c.token()
-		c.reads[it.reading] = it
-		fx.add(Effect{Kind: FxRead, File: m.where.File, Offset: m.where.Offset, N: int64(m.size), Token: it.reading})
+		c.readBody(it, fx)
 	}
 	c.frame(now, cn, fx)
+}
+
+// readBody asks for the body of a delivery.
+func (c *Core) readBody(it *item, fx *Effects) {
+	m := it.message()
+	it.reading, it.from = c.token(), m.where
+	c.reads[it.reading] = it
+	fx.add(Effect{Kind: FxRead, File: m.where.File, Offset: m.where.Offset, N: int64(m.size), Token: it.reading})
 }
 
 // hold puts an item at the end of the connection's list.
@@ -150,6 +158,8 @@ func (c *Core) bodyRead(now Time, ev Event, fx *Effects) {
 	if it == nil {
 		if _, asked := c.peerReads[ev.Token]; asked {
 			c.peerBodyRead(ev, fx)
+		} else if _, asked := c.mover.reads[ev.Token]; asked {
+			c.moveRead(ev)
 		}
 		return // the delivery was given up meanwhile
 	}
@@ -157,6 +167,8 @@ func (c *Core) bodyRead(now Time, ev Event, fx *Effects) {
 	it.reading = 0
 	cn, m := it.holder, it.message()
 	switch {
+	case (ev.Failed || !m.is(ev.Data)) && m.where != it.from:
+		c.readBody(it, fx) // it was moved meanwhile, and the file may be another one
 	case (ev.Failed || !m.is(ev.Data)) && c.startRepair(it.ch.group, it.ch.part.id, m, fx):
 		fx.log(Error, "message %s cannot be read at offset %d of journal file %d (%d bytes): it is fetched from another node", it.id(), m.where.Offset, m.where.File, m.size)
 		c.takeBackUnsent(cn, 0)

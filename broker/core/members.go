@@ -121,7 +121,7 @@ func (c *Core) readStored(r *Request, fx *Effects) {
 		c.reply(r.ID, "TOPIC_NOT_FOUND", "there is no topic "+r.Topic, fx)
 		return
 	}
-	f := &fetch{request: r.ID}
+	f := &fetch{request: r.ID, group: t.group, partition: t.partition}
 	p := c.partitionOf(t)
 	size := int64(0)
 	for o := max(r.Offset, p.log.first(p.next)); o < p.next && len(f.items) < min(max(r.Count, 1), maxRead); o++ {

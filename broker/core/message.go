@@ -18,6 +18,7 @@ type message struct {
 	body   []byte           // nil: not in memory
 	rotten bool             // the journal gave back something else: never to be delivered
 	pinned bool             // body came from another node and stays
+	astray bool             // where is not in the order of the offsets
 	stored bool             // false: the slot is empty
 
 	newer, older *message // in the cache, while body is in memory
@@ -62,6 +63,12 @@ func (l *messageLog) at(offset uint64) *message {
 	return m
 }
 
+// lacks reports that a message is stored and its body is not.
+func (l *messageLog) lacks(offset uint64) bool {
+	m := l.at(offset)
+	return m != nil && m.where.File == 0
+}
+
 // put stores m, whose offset is above all stored before.
 func (l *messageLog) put(m message) *message {
 	if len(l.chunks) == 0 {
@@ -74,6 +81,27 @@ func (l *messageLog) put(m message) *message {
 	c := l.chunks[(m.offset-l.base)/chunkSize]
 	c.live++
 	slot := &c.slot[m.offset%chunkSize]
+	*slot = m
+	slot.stored = true
+	return slot
+}
+
+// insert stores m, whose offset may be below that of others.
+func (l *messageLog) insert(m message) *message {
+	if len(l.chunks) == 0 || m.offset >= l.base+chunkSize*uint64(len(l.chunks)) {
+		return l.put(m)
+	}
+	if m.offset < l.base {
+		missing := (l.base - m.offset + chunkSize - 1) / chunkSize
+		l.chunks = append(make([]*chunk, missing, missing+uint64(len(l.chunks))), l.chunks...)
+		l.base -= missing * chunkSize
+	}
+	i := (m.offset - l.base) / chunkSize
+	if l.chunks[i] == nil {
+		l.chunks[i] = &chunk{}
+	}
+	l.chunks[i].live++
+	slot := &l.chunks[i].slot[m.offset%chunkSize]
 	*slot = m
 	slot.stored = true
 	return slot
@@ -120,10 +148,15 @@ func (l *messageLog) first(none uint64) uint64 {
 
 // each calls do for every message that is stored, in the order of the offsets.
 func (l *messageLog) each(do func(*message)) {
+	l.upTo(func(m *message) bool { do(m); return true })
+}
+
+// upTo is each until do returns false.
+func (l *messageLog) upTo(do func(*message) bool) {
 	for _, c := range l.chunks {
 		for j := 0; c != nil && j < chunkSize; j++ {
-			if c.slot[j].stored {
-				do(&c.slot[j])
+			if c.slot[j].stored && !do(&c.slot[j]) {
+				return
 			}
 		}
 	}

@@ -19,6 +19,7 @@ const (
 	PointFileRotated
 	PointFileRemoved
 	PointFileRecycled
+	PointBodyMoved
 	PointCheckpointWritten
 	PointRecoveryTornTail
 	PointRecoveryRewrite
@@ -96,6 +97,8 @@ func (p Point) String() string {
 		return "file-removed"
 	case PointFileRecycled: // the oldest journal file becomes the next one
 		return "file-recycled"
+	case PointBodyMoved: // a message that kept the oldest journal file is in another one
+		return "body-moved"
 	case PointCheckpointWritten: // the batch that a file begins with goes to it
 		return "checkpoint-written"
 	case PointRecoveryTornTail: // recovery found a torn tail and cuts it off

@@ -17,6 +17,7 @@ const (
 	recordSnapshot   = 34 // a group's members and whole state, from another node
 	recordBodies     = 35 // bodies for the snapshot behind it
 	recordIdentity   = 36 // who this node is, and whom it has met
+	recordMoved      = 37 // a message whose file is to go
 )
 
 // hardSize is the longest recordHard in bytes.

@@ -23,6 +23,7 @@ type Recovery struct {
 	failed error
 	stamps []int64 // by group: node's log time of the last record that carries the group's
 	absent []lostBody
+	moved  []movedMessage
 
 	foreign bool // the journal is another node's
 }
@@ -40,6 +41,7 @@ func NewRecovery(cfg Config) *Recovery {
 		claims:    map[uint64]*operation{},
 		reads:     map[uint64]*item{},
 		peerReads: map[uint64]fetchRead{},
+		mover:     mover{reads: map[uint64]moving{}},
 		fetchers:  map[fetcher]int{},
 		witnesses: map[uint64]bool{},
 		addresses: map[uint64]string{},
@@ -143,6 +145,13 @@ func (r *Recovery) replayRecord(file uint64, stamp int64, record journal.Record,
 		return err
 	case recordBodies:
 		return nil // the snapshot behind it says where they are
+	case recordMoved:
+		if s.id == 0 {
+			return fmt.Errorf("a message is of the metadata")
+		}
+		x, err := decodeMoved(s.id, record.Payload, journal.Position{File: file, Offset: record.At})
+		r.moved = append(r.moved, x)
+		return err
 	case recordHard:
 		h, err := decodeHard(record.Payload)
 		if err != nil {
@@ -280,6 +289,7 @@ func (r *Recovery) Finish(now Time, fx *Effects) (*Core, error) {
 	}
 	tail, err := r.reader.Finish()
 	if err == nil {
+		r.findMoved()
 		err = r.c.checkWhole(r.absent)
 	}
 	if err != nil {
@@ -412,7 +422,7 @@ func (c *Core) recovered(now Time, fx *Effects) {
 // file that was taken away at the front of the journal leaves no other trace.
 func (c *Core) checkWhole(absent []lostBody) error {
 	for _, b := range absent {
-		if p := c.group(b.group).partition(b.partition); p != nil && p.log.at(b.offset) != nil {
+		if p := c.group(b.group).partition(b.partition); p != nil && p.log.lacks(b.offset) {
 			return fmt.Errorf("message %d of topic %q is needed and is in none of the journal files: the oldest ones are missing; restore the data directory from a copy", b.offset, p.topic)
 		}
 	}

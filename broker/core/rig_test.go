@@ -257,6 +257,10 @@ func overwrite(image []byte, e Effect) []byte {
 }
 
 func (r *rig) read(e Effect) {
+	if r.disk[e.File] == nil {
+		r.step(Event{Kind: EvRead, Token: e.Token, Failed: true, Text: "it does not exist"})
+		return
+	}
 	data := bytes.Clone(r.disk[e.File].cached[e.Offset : e.Offset+e.N])
 	if r.badRead != nil && r.badRead(e.File, e.Offset, data) {
 		r.step(Event{Kind: EvRead, Token: e.Token, Failed: true, Text: "input/output error"})

@@ -71,6 +71,7 @@ func (c *Core) settle(now Time, fx *Effects) {
 		c.handIn(fx)
 		released := c.write(now, fx)
 		c.writer.retire(fx)
+		c.moveOn(fx)
 		if !moved && !released && !c.pending() {
 			break
 		}

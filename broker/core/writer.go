@@ -35,6 +35,7 @@ type writer struct {
 	memory   bool
 
 	files   []*journalFile // ascending; the last one is written to
+	needed  int64          // bytes of the messages that keep files, about
 	at      int64          // where in it the open batch begins
 	open    []journal.Record
 	openLen int64  // bytes of the open batch, header included
@@ -280,6 +281,7 @@ func (w *writer) close(now Time, fx *Effects) {
 func (w *writer) stored(m *message) {
 	if m.where.File != 0 {
 		w.file(m).live++
+		w.needed += int64(m.size) + indexCost
 	}
 }
 
@@ -293,6 +295,7 @@ func (w *writer) forgot(m *message) {
 		panic(fmt.Sprintf("core: journal file %d holds %d messages", f.seq, f.live))
 	}
 	f.noted = false
+	w.needed -= int64(m.size) + indexCost
 }
 
 func (w *writer) file(m *message) *journalFile {
