@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 
+	"pestle/workload/antithesis/composer"
 	"pestle/workload/antithesis/quiet"
 )
 
@@ -10,8 +11,14 @@ import (
 // as links, where something else than a person calls it; each stands for a
 // command.
 func arguments(line []string) []string {
-	if filepath.Base(line[0]) == quiet.LinkName {
+	name := filepath.Base(line[0])
+	if name == quiet.LinkName {
 		return append([]string{"stop-faults"}, line[1:]...)
+	}
+	for _, c := range composer.Commands() {
+		if name == c.Name {
+			return append([]string{"antithesis", name}, line[1:]...)
+		}
 	}
 	return line[1:]
 }

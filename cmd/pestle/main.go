@@ -84,7 +84,7 @@ that speaks NSQ's protocol.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(runCommand(), replayCommand(), shrinkCommand(), checkCommand(), planCommand(),
 		campaignCommand(), campaignWorkerCommand(),
-		brokerCommand(), clusterCommand(), workloadCommand(), stopFaultsCommand(), agentCommand(), hogCommand(),
+		brokerCommand(), clusterCommand(), workloadCommand(), stopFaultsCommand(), antithesisCommand(), agentCommand(), hogCommand(),
 		doctorCommand(), downCommand(), benchCommand(), versionCommand())
 	return root
 }

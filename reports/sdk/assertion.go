@@ -77,6 +77,15 @@ func (a Assertion) line(hit, condition bool, details any) ([]byte, error) {
 	})
 }
 
+// declaration is the line that says that the assertion exists.
+func (a Assertion) declaration() []byte {
+	line, err := a.line(false, false, nil)
+	if err != nil {
+		panic("sdk: declare " + a.Message + ": " + err.Error()) // strings only: cannot fail
+	}
+	return line
+}
+
 // Version says who writes.
 type Version struct {
 	Pestle string // release

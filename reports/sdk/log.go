@@ -35,11 +35,7 @@ func Open(v Version, catalog []Assertion, paths ...string) (*Log, error) {
 		return nil, err
 	}
 	for _, a := range catalog {
-		line, err := a.line(false, false, nil)
-		if err != nil {
-			return nil, err
-		}
-		head = append(head, line...)
+		head = append(head, a.declaration()...)
 	}
 	l := &Log{}
 	for _, path := range paths {
@@ -57,6 +53,9 @@ func Open(v Version, catalog []Assertion, paths ...string) (*Log, error) {
 	}
 	return l, nil
 }
+
+// Declare adds an assertion to those that were declared at first.
+func (l *Log) Declare(a Assertion) error { return l.write(a.declaration()) }
 
 // Hit notes an evaluation. Details that cannot be encoded are an error, and
 // nothing is written: a line that is missing must not pass for one that holds.
