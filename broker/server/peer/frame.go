@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"slices"
 )
@@ -12,8 +13,9 @@ const (
 	magic      = "PESTLEP"
 	version    = 1
 	welcome    = 1
-	helloSize  = len(magic) + 1 + 8 + 8
-	headerSize = 4
+	helloSize  = len(magic) + 1 + 8 + 8 + sumSize
+	headerSize = 4 + sumSize
+	sumSize    = 4
 
 	// MaxFrame is the longest frame in bytes: far more than the longest
 	// message and what is around it, and little enough to be held.
@@ -32,7 +34,20 @@ func (h hello) bytes() []byte {
 	out = append(out, magic...)
 	out = append(out, version)
 	out = binary.BigEndian.AppendUint64(out, h.from)
-	return binary.BigEndian.AppendUint64(out, h.to)
+	return appendSum(binary.BigEndian.AppendUint64(out, h.to), 0)
+}
+
+// appendSum appends the CRC-32C of what stands behind the first so many bytes.
+func appendSum(b []byte, from int) []byte {
+	return binary.BigEndian.AppendUint32(b, sum(b[from:]))
+}
+
+func sum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+
+// whole reports whether b ends with the sum of what stands before it.
+func whole(b []byte) bool {
+	said := len(b) - sumSize
+	return binary.BigEndian.Uint32(b[said:]) == sum(b[:said])
 }
 
 func readHello(r io.Reader) (hello, error) {
@@ -46,12 +61,16 @@ func readHello(r io.Reader) (hello, error) {
 	if v := b[len(magic)]; v != version {
 		return hello{}, fmt.Errorf("it speaks version %d between nodes, this one version %d: run the same program on all of them", v, version)
 	}
+	if !whole(b[:]) {
+		return hello{}, errors.New("its opening came damaged")
+	}
 	ids := b[len(magic)+1:]
 	return hello{from: binary.BigEndian.Uint64(ids), to: binary.BigEndian.Uint64(ids[8:])}, nil
 }
 
 func appendFrame(b, frame []byte) []byte {
-	b = binary.BigEndian.AppendUint32(b, uint32(len(frame)))
+	from := len(b)
+	b = appendSum(binary.BigEndian.AppendUint32(b, uint32(len(frame))), from)
 	return append(b, frame...)
 }
 
@@ -61,6 +80,10 @@ func readFrame(r io.Reader, limit int) ([]byte, error) {
 	var header [headerSize]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return nil, err
+	}
+	if !whole(header[:]) {
+		// Whoever believed it would wait for what never comes, and lose its place.
+		return nil, errors.New("the length of a frame came damaged")
 	}
 	size := binary.BigEndian.Uint32(header[:])
 	if int64(size) > int64(limit) {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestTooLongAFrameIsRefusedByItsLength(t *testing.T) {
-	header := binary.BigEndian.AppendUint32(nil, 101)
+	header := appendSum(binary.BigEndian.AppendUint32(nil, 101), 0)
 	_, err := readFrame(bytes.NewReader(header), 100)
 	if err == nil || !strings.Contains(err.Error(), "a frame of 101 bytes is announced, and none may have more than 100") {
 		t.Errorf("got %v, want a refusal", err)
@@ -31,7 +31,7 @@ func (g *greedy) Read(p []byte) (int, error) {
 
 // What a length announces is not allocated before it arrives.
 func TestALengthAloneTakesLittleMemory(t *testing.T) {
-	r := &greedy{Reader: bytes.NewReader(binary.BigEndian.AppendUint32(nil, MaxFrame))}
+	r := &greedy{Reader: bytes.NewReader(appendSum(binary.BigEndian.AppendUint32(nil, MaxFrame), 0))}
 	if _, err := readFrame(r, MaxFrame); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatalf("got %v, want an unexpected end", err)
 	}
@@ -60,13 +60,32 @@ func TestFramesInCountsWholeOnes(t *testing.T) {
 		switch {
 		case n == len(b):
 			want = 3
-		case n >= 9:
+		case n >= 17:
 			want = 2
-		case n >= 5:
+		case n >= 9:
 			want = 1
 		}
 		if got := framesIn(b, n); got != want {
 			t.Errorf("in %d bytes: %d, want %d", n, got, want)
+		}
+	}
+}
+
+// A turned bit in what says how to read on ends the connection, at once.
+func TestDamagedLengthsAndOpenings(t *testing.T) {
+	frame, opening := appendFrame(nil, []byte("frame")), hello{from: 1, to: 2}.bytes()
+	for bit := range 8 * headerSize {
+		b := bytes.Clone(frame)
+		b[bit/8] ^= 1 << (bit % 8)
+		if got, err := readFrame(bytes.NewReader(b), MaxFrame); err == nil || !strings.Contains(err.Error(), "the length of a frame came damaged") {
+			t.Errorf("bit %d of a length: %q, %v", bit, got, err)
+		}
+	}
+	for bit := range 8 * len(opening) {
+		b := bytes.Clone(opening)
+		b[bit/8] ^= 1 << (bit % 8)
+		if got, err := readHello(bytes.NewReader(b)); err == nil {
+			t.Errorf("bit %d of an opening: %+v", bit, got)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestANewConnectionTakesTheOldOnesPlace(t *testing.T) {
 func TestStrangersAreRefusedAndNamed(t *testing.T) {
 	for _, test := range []struct{ name, opening, want string }{
 		{"HTTP", "GET / HTTP/1.1\r\nHost: example\r\n\r\n", `it begins with \"GET / HT\": not a node of a cluster`},
-		{"another version", magic + "\x02" + strings.Repeat("\x00", 16), "it speaks version 2 between nodes, this one version 1"},
+		{"another version", magic + "\x02" + strings.Repeat("\x00", 20), "it speaks version 2 between nodes, this one version 1"},
 		{"another node's address", string(hello{from: 1, to: 3}.bytes()), "node 1 looks for node 3 here, and this is node 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
