@@ -2,18 +2,20 @@ package disk
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"pestle/faults"
-	"pestle/sim/random"
 )
 
 func open(t require, path string) *Dir {
@@ -186,6 +188,133 @@ func TestRenameIsWhole(t *testing.T) {
 	}
 }
 
+// TestRenamesInOrder: a later rename of a file is not there without the earlier
+// ones that it rests on, also where two rows of renames meet.
+func TestRenamesInOrder(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := range uint64(400) {
+		path := t.TempDir()
+		d := open(t, path)
+		for _, name := range []string{"a", "c"} {
+			f, err := d.Create(name)
+			must(t, err)
+			_, err = f.WriteAt([]byte(name), 0)
+			must(t, errors.Join(err, f.Sync(), d.Sync(), f.Close()))
+		}
+		must(t, errors.Join(d.Rename("c", "d"), d.Rename("a", "b"), d.Rename("b", "c"), d.Rename("d", "e")))
+		_, err := d.PowerLoss(seed)
+		must(t, err)
+		left := ""
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			if p, there := files(t, path)[name]; there {
+				left += name + "=" + string(p) + " "
+			}
+		}
+		seen[left] = true
+	}
+	for _, want := range []string{"a=a c=c ", "a=a d=c ", "b=a d=c ", "c=a d=c ", "c=a e=c "} {
+		if !seen[want] {
+			t.Errorf("never left: %s", want)
+		}
+		delete(seen, want)
+	}
+	for left := range seen {
+		t.Errorf("left: %s", left)
+	}
+}
+
+// TestGarbage is where a lost write was to change a byte, and nowhere else.
+func TestGarbage(t *testing.T) {
+	garbage := int64(0)
+	for seed := range uint64(60) {
+		r := newRig(t, Options{})
+		for at := int64(0); at < 65536; at += 512 {
+			r.write("changed", at+256)
+		}
+		loss, err := r.d.PowerLoss(seedOf(garbled, seed*1000, 128))
+		must(t, err)
+		garbage += loss.Garbage
+		for at, b := range files(t, r.path)["a"] {
+			if in := at % 512; (in < 256 || in >= 263) && b != content[at%len(content)] {
+				t.Fatalf("seed %d: garbage at %d, where nothing was written", seed, at)
+			}
+		}
+	}
+	if garbage == 0 {
+		t.Error("there was no garbage")
+	}
+}
+
+// seedWith finds a seed of a power loss that keeps the first operations.
+func seedWith(first, pending int) uint64 {
+	for seed := uint64(0); ; seed++ {
+		if l := drawLot(seed, pending); l.Policy == prefix && l.First == first {
+			return seed
+		}
+	}
+}
+
+// TestKillBeforeRecord: what a killed process had done last is there, whether
+// the ledger knows of it or not, and is not durable.
+func TestKillBeforeRecord(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		do            func(t *testing.T, r *rig) error // to the real files
+		after, before string                           // what is left with it and without
+	}{
+		{"create", func(t *testing.T, r *rig) error { return createAside(r, "b") }, "a b=", "a"},
+		{"create in the place of another", func(t *testing.T, r *rig) error { return createAside(r, "a") }, "a=", "a"},
+		{"rename", func(t *testing.T, r *rig) error { return os.Rename(r.d.name("a"), r.d.name("b")) }, "b", "a"},
+		{"remove", func(t *testing.T, r *rig) error { return os.Remove(r.d.name("a")) }, "", "a"},
+		{"grow", func(t *testing.T, r *rig) error { _, err := r.f.file.WriteAt([]byte("xy"), 65535); return err }, "a+1", "a"},
+	} {
+		for _, lose := range []bool{false, true} {
+			r := newRig(t, Options{})
+			must(t, c.do(t, r))
+			d := open(t, r.path)
+			if got := described(t, r.path); got != c.after {
+				t.Errorf("%s: the next process finds %q, not %q", c.name, got, c.after)
+			}
+			pending, want := len(d.m.Pending), c.after
+			seed := seedWith(pending, pending)
+			if lose {
+				seed, want = seedWith(0, pending), c.before
+			}
+			_, err := d.PowerLoss(seed)
+			must(t, err)
+			if got := described(t, r.path); got != want {
+				t.Errorf("%s, lost: %v: left is %q, not %q", c.name, lose, got, want)
+			}
+			links, err := os.ReadDir(d.hidden(""))
+			if must(t, err); len(links) != len(files(t, r.path))+1 {
+				t.Errorf("%s, lost: %v: %d files are left behind", c.name, lose, len(links)-1)
+			}
+		}
+	}
+}
+
+// createAside does what Create does before it notes it.
+func createAside(r *rig, name string) error {
+	file := r.d.m.LastID + 1
+	return errors.Join(os.WriteFile(r.d.link(file), nil, 0o644), r.d.place(file, name))
+}
+
+// described names the files; = marks an empty one, and +n one that grew.
+func described(t *testing.T, path string) string {
+	left := files(t, path)
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		switch n := len(left[name]); {
+		case n == 0:
+			name += "="
+		case n > 65536:
+			name += fmt.Sprintf("+%d", n-65536)
+		}
+		words = append(words, name)
+	}
+	return strings.Join(words, " ")
+}
+
 // TestPowerLossIsFinishedByTheNext: a process that is killed while it rolls
 // back leaves the rest to the next one.
 func TestPowerLossIsFinishedByTheNext(t *testing.T) {
@@ -280,7 +409,7 @@ func TestNothingReturnsAfterPowerLoss(t *testing.T) {
 	}
 }
 
-// TestWriteBack: more than so many operations do not stay pending.
+// TestWriteBack: more than so many bytes do not stay pending.
 func TestWriteBack(t *testing.T) {
 	path := t.TempDir()
 	d := open(t, path)
@@ -298,16 +427,27 @@ func TestWriteBack(t *testing.T) {
 	if held > maxPendingBytes {
 		t.Errorf("%d bytes are pending", held)
 	}
-	for i := range int64(maxPending + 10) {
-		_, err := f.WriteAt([]byte{1}, i)
+}
+
+// TestWrittenBackIsDurable: of a sector that was written again and again, a
+// power loss takes no more than what is pending.
+func TestWrittenBackIsDurable(t *testing.T) {
+	path := t.TempDir()
+	d := open(t, path)
+	f, err := d.Create("a")
+	must(t, errors.Join(err, d.Sync()))
+	const writes = maxPending + 100
+	for i := range writes {
+		_, err := f.WriteAt(binary.BigEndian.AppendUint32(nil, uint32(i+1)), 0)
 		must(t, err)
 	}
-	if n := len(d.m.Pending); n > maxPending {
-		t.Errorf("%d operations are pending", n)
+	pending := len(d.m.Pending)
+	if pending > maxPending {
+		t.Errorf("%d operations are pending", pending)
 	}
-	_, err = d.PowerLoss(random.New(1).Uint64())
+	_, err = d.PowerLoss(seedWith(0, pending))
 	must(t, err)
-	if left := files(t, path)["a"]; len(left) < 8<<20 || left[0] != 1 {
-		t.Errorf("what was written back is lost: %d bytes are left", len(left))
+	if got := binary.BigEndian.Uint32(files(t, path)["a"]); int(got) != writes-pending {
+		t.Errorf("the write left is number %d of %d, of which %d were pending", got, writes, pending)
 	}
 }
