@@ -47,4 +47,4 @@ func (f *sizeFlags) set(cfg *core.Config) error {
 }
 
 // minJournalFile is the smallest size that a scenario may ask for.
-const minJournalFile = 64 << 10
+const minJournalFile = 16 << 10
