@@ -287,7 +287,7 @@ func (c *Conductor) succeed(a *action, now int64) (ended bool, err error) {
 		return false, c.successor(a)
 	case a.again != nil && a.again.ready:
 		return c.joined(a)
-	case a.again != nil && a.again.node != nil && a.again.node.out():
+	case a.again != nil && a.again.node != nil && a.again.node.out:
 		return true, c.over(a) // it never will be ready: no fault holds it any longer
 	case a.again != nil && now > a.gone+a.fault.For+int64(bootWithin):
 		return false, fmt.Errorf("%s is not ready %v after its start; its log ends: %s", a.again.Name, bootWithin, c.Host.LastWords(a.again.Name))
@@ -298,7 +298,7 @@ func (c *Conductor) succeed(a *action, now int64) (ended bool, err error) {
 // over ends a fault that ended a process.
 func (c *Conductor) over(a *action) error {
 	evidence := fmt.Sprintf("%s; incarnation %d of %s is ready", a.on.ended, a.again.lives, a.again.Name)
-	if a.again.node != nil && a.again.node.out() {
+	if a.again.node != nil && a.again.node.out {
 		evidence = a.on.ended + "; " + a.again.Name + " refuses to start"
 	}
 	return c.ended(a, a.gone+a.fault.For, a.started, stream.Now(), evidence)

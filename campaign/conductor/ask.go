@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -26,16 +27,37 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("%s: %s: %.200s", e.call, e.status, e.body) }
 
-// probe returns what asks whether the broker answers and can do its work; of
-// one that is no member, or whose medium may have lost something, whether it
-// answers: that it takes part in nothing is right.
-func (n *node) probe() func(context.Context) bool {
-	answering := !n.member || n.harmed
-	return func(ctx context.Context) bool {
+// probe returns what asks whether the broker answers and can do its work, or says
+// why it takes part in nothing. Of one that is no member that is right, and an
+// answer is enough.
+func (n *node) probe() func(context.Context) (ready bool, quarantine string) {
+	member := n.member
+	return func(ctx context.Context) (bool, string) {
 		err := n.call(ctx, http.MethodGet, "/ping", nil, nil)
 		var said *statusError
-		return err == nil || answering && errors.As(err, &said)
+		switch {
+		case err == nil:
+			return true, ""
+		case !errors.As(err, &said):
+			return false, ""
+		case !member:
+			return true, ""
+		}
+		why := n.quarantine(ctx)
+		return why != "", why
 	}
+}
+
+// quarantine returns why the broker takes part in nothing; "" when it does, or
+// does not answer.
+func (n *node) quarantine(ctx context.Context) string {
+	var said struct {
+		Quarantine string `json:"quarantine"`
+	}
+	if err := n.call(ctx, http.MethodGet, "/cluster", nil, &said); err != nil {
+		return ""
+	}
+	return strings.TrimSpace(said.Quarantine)
 }
 
 func (n *node) createTopic(ctx context.Context, topic string) error {

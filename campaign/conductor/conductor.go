@@ -88,6 +88,7 @@ type Conductor struct {
 type probed struct {
 	process *process
 	life    int
+	why     string // it takes part in nothing, for this reason; "": it does its work
 	err     error
 }
 
@@ -250,18 +251,21 @@ func (c *Conductor) start(p *process) error {
 }
 
 // probe asks a starting broker until it answers.
-func (c *Conductor) probe(p *process, life int, ready func(context.Context) bool) {
+func (c *Conductor) probe(p *process, life int, ask func(context.Context) (bool, string)) {
 	ctx, cancel := context.WithTimeout(context.Background(), bootWithin)
 	defer cancel()
-	for !ready(ctx) {
+	for {
+		if ready, why := ask(ctx); ready {
+			c.probes <- probed{process: p, life: life, why: why}
+			return
+		}
 		select {
 		case <-ctx.Done():
-			c.probes <- probed{p, life, fmt.Errorf("%s does not answer on http://%s/ping within %v", p.Name, p.node.Call, bootWithin)}
+			c.probes <- probed{process: p, life: life, err: fmt.Errorf("%s does not answer on http://%s/ping within %v", p.Name, p.node.Call, bootWithin)}
 			return
 		case <-time.After(probeEvery):
 		}
 	}
-	c.probes <- probed{process: p, life: life}
 }
 
 // step reads what happened since the last one. It returns the first thing
@@ -319,6 +323,9 @@ func (c *Conductor) answers(said probed) error {
 		return fmt.Errorf("%w; its log ends: %s", said.err, c.Host.LastWords(p.Name))
 	}
 	p.ready = true
+	if said.why != "" {
+		return c.quarantined(p.node, said.why)
+	}
 	return c.say(history.Event{Ev: history.Note, What: history.NoteReady, Target: p.Name})
 }
 

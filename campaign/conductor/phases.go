@@ -44,7 +44,7 @@ func (c *Conductor) boot(ctx context.Context) error {
 
 // bootBrokers starts the brokers, or finds the one that runs already.
 func (c *Conductor) bootBrokers(ctx context.Context) error {
-	if n := c.nodes[0]; n.external() && !n.probe()(ctx) {
+	if n := c.nodes[0]; n.external() && n.call(ctx, http.MethodGet, "/ping", nil, nil) != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -218,6 +218,9 @@ func (c *Conductor) drain(ctx context.Context) error {
 // line is read.
 func (c *Conductor) verify(ctx context.Context) error {
 	if err := c.enter(history.PhaseVerify); err != nil {
+		return err
+	}
+	if err := c.inspect(ctx); err != nil {
 		return err
 	}
 	if err := c.end(ctx, func(p *process) bool { return p.Role != faults.Broker }); err != nil {

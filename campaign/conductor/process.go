@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"pestle/faults"
+	"pestle/scenarios"
 )
 
 // node is one broker of the system under test.
@@ -19,6 +20,8 @@ type node struct {
 	// harmed tells that its medium may have lost what was acknowledged: that it
 	// takes part in nothing, or does not even start, is right then.
 	harmed bool
+	// out tells that it refuses to start for that: nobody starts it any more.
+	out bool
 }
 
 // external tells that the harness did not start it.
@@ -64,6 +67,7 @@ func newCast(l Layout, h Host) (processes []*process, nodes []*node) {
 		p := &process{Process: of}
 		if of.Role == faults.Broker {
 			p.node = &node{name: of.Name, id: uint64(of.Number), Endpoints: h.Address(of.Number), process: p, member: !of.Spare}
+			p.node.harmed = l.Plan.Target.Disk == scenarios.DiskLying
 			nodes = append(nodes, p.node)
 		}
 		processes = append(processes, p)

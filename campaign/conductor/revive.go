@@ -18,10 +18,6 @@ const (
 // itself.
 const restartAfter = 100 * time.Millisecond
 
-// out tells that a broker is not started any more: its medium has lost what it
-// had acknowledged, and it refuses to start without.
-func (n *node) out() bool { return n.harmed && !n.member }
-
 // supervise decides about a process that ended without having been asked to, and
 // tells whether that is all right. A broker may end itself for what is wrong
 // with its disk; it is started again, as a supervisor would. One that refuses to
@@ -32,7 +28,7 @@ func (c *Conductor) supervise(p *process, e Exit) bool {
 	case p.node == nil || !p.troubled || e.Signal != 0 || e.Code != exitProtects && e.Code != exitRefuses:
 		return false
 	case e.Code == exitRefuses && p.node.harmed && !c.diskFault(p):
-		p.node.member = false
+		p.node.member, p.node.out = false, true
 	default:
 		p.again = stream.Now() + int64(restartAfter)
 	}

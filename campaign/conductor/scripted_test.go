@@ -38,7 +38,8 @@ type scripted struct {
 	leader   string   // who says that it leads; "": nobody
 	replaced []string // the replacements asked for
 	peers    []string // what the leader says of the others, look by look: JSON
-	idle     []string // who answers that it takes part in nothing
+	idle     []string // who answers that it does not do its work
+	locked   string   // who says that it is in quarantine; "": nobody
 }
 
 func newScripted(t *testing.T) *scripted {
@@ -204,7 +205,7 @@ func (f *scripted) serve(t *testing.T, name string) string {
 	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if slices.Contains(f.idle, name) {
+		if f.locked == name || slices.Contains(f.idle, name) {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	})
@@ -216,6 +217,10 @@ func (f *scripted) serve(t *testing.T, name string) string {
 	mux.HandleFunc("GET /cluster", func(w http.ResponseWriter, _ *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		if name == f.locked {
+			fmt.Fprint(w, `{"node":2,"quarantine":" the log contradicts another node's \n"}`)
+			return
+		}
 		if name != f.leader {
 			fmt.Fprint(w, `{"node":3,"groups":[{"group":0,"role":"follower","term":7}]}`)
 			return
