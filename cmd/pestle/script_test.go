@@ -8,12 +8,19 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"pestle/broker/plant"
+	"pestle/workload/antithesis/composer"
+	"pestle/workload/antithesis/quiet"
 )
 
-// TestMain makes this test binary the `pestle` of the scripts; being a copy
-// named so, it also serves as the broker and the workload of their runs.
+// TestMain makes this test binary the `pestle` of the scripts, by all its names;
+// being a copy named so, it also serves as the broker and the workload of their
+// runs.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"pestle": main})
+	names := map[string]func(){"pestle": main, quiet.LinkName: main}
+	for _, c := range composer.Commands() {
+		names[c.Name] = main
+	}
+	testscript.Main(m, names)
 }
 
 // TestScripts runs testdata/script/*.txtar: what a stranger types, and what he
