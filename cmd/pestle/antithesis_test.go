@@ -203,11 +203,42 @@ func TestStopFaultsByItsName(t *testing.T) {
 	}
 }
 
+// someKills is a short run with faults all over it.
+const someKills = `
+name: some-kills
+about: Kills for some seconds.
+worlds: [process]
+target: {kind: pestle}
+workload:
+  topic: orders
+  delivery: at-least-once
+  producers: {count: 1, rate: 50/s, pending: 4}
+  payload: 100..200
+  send: {timeout: 400ms, tries: 4, backoff: 50ms}
+  channels:
+    - {name: ordered, consumers: 1, in_flight: 1}
+  msg_timeout: 2s
+phases:
+  warm_up: {acks: 10, within: 10s}
+  chaos: 8s
+  recovery: 1s
+  drain: 10s
+faults:
+  - {kind: kill, target: broker, for: 100ms}
+  - {kind: kill, target: broker, for: 100ms}
+  - {kind: kill, target: producer, for: 100ms}
+  - {kind: kill, target: consumer, for: 100ms}
+properties: [no-data-corruption, no-phantom-messages, no-data-loss]
+`
+
 // A real run keeps quiet when one of its processes asks: no fault of the plan
 // begins, and it passes all the same.
 func TestStopFaultsInARun(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	harness := exec.Command("pestle", "run", filepath.Join("..", "..", "scenarios", "first-light.yaml"), "--world", "process", "--out", dir)
+	dir, scenario := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "kills.yaml")
+	if err := os.WriteFile(scenario, []byte(someKills), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	harness := exec.Command("pestle", "run", scenario, "--world", "process", "--out", dir)
 	var out bytes.Buffer
 	harness.Stdout, harness.Stderr = &out, &out
 	if err := harness.Start(); err != nil {
