@@ -101,9 +101,6 @@ func (m *medium) groups() map[string]string {
 			continue
 		}
 		into := list[0].Name
-		if g, known := groups[into]; known {
-			into = g
-		}
 		for _, e := range list {
 			old, known := groups[e.Name]
 			groups[e.Name] = into
