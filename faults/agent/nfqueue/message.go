@@ -11,7 +11,7 @@ import (
 const (
 	subsystem = 3 << 8 // NFNL_SUBSYS_QUEUE
 
-	typePacket  = subsystem | 0
+	typePacket  = subsystem // | 0
 	typeVerdict = subsystem | 1
 	typeConfig  = subsystem | 2
 	typeError   = 2 // NLMSG_ERROR: the answer to a config

@@ -36,8 +36,7 @@ func Open(number uint16) (*Queue, error) {
 	}
 	q := &Queue{fd: fd, number: number, in: make([]byte, maxMessage)}
 	if err := q.bind(); err != nil {
-		unix.Close(fd)
-		return nil, fmt.Errorf("bind netfilter queue %d: %w", number, err)
+		return nil, errors.Join(fmt.Errorf("bind netfilter queue %d: %w", number, err), unix.Close(fd))
 	}
 	return q, nil
 }

@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -91,7 +92,7 @@ func TestBlocksOverlap(t *testing.T) {
 func TestTheHarnessIsNoPeer(t *testing.T) {
 	w := begin(t)
 	harness, own := w.connect(gateway), w.connect(peerA)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ready") }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ready") }))
 	defer server.Close()
 	for ref, op := range []agent.Op{agent.Block, agent.Refuse, agent.HalfOpen} {
 		w.call(agent.Request{Op: op, Ref: ref + 1})
@@ -127,7 +128,7 @@ func TestSilenceIsHeardByNobody(t *testing.T) {
 	w := begin(t)
 	c := w.connect(peerA)
 	w.call(agent.Request{Op: agent.Silence, Ref: 1})
-	c.local.(*net.TCPConn).SetLinger(0)
+	must(c.local.(*net.TCPConn).SetLinger(0))
 	c.local.Close() // as the kernel does for a killed process: an RST, which does not get out
 	if err := passes(c.peer, c.peer, never); !timesOut(err) {
 		t.Errorf("the peer of a silent pod: %v", err)
@@ -308,7 +309,7 @@ func TestControlReachesTheProcessOfThePod(t *testing.T) {
 		}
 		body, _ := io.ReadAll(r.Body)
 		w.WriteHeader(http.StatusTeapot)
-		io.WriteString(w, r.Method+" "+r.URL.String()+" "+string(body))
+		fmt.Fprintf(w, "%s %s %s", r.Method, r.URL, body)
 	}))
 	defer server.Close()
 	port := uint16(server.Listener.Addr().(*net.TCPAddr).Port)

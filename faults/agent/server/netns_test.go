@@ -133,7 +133,7 @@ func (w *world) start() (stop func()) {
 			return
 		}
 		stopped = true
-		toAgent.Close()
+		must(toAgent.Close())
 		if err := <-ended; err != nil {
 			w.t.Errorf("the agent ended: %v", err)
 		}
@@ -250,7 +250,7 @@ func (w *world) datagrams(from netip.Addr) (local, peer *net.UDPConn) {
 		peer, err = net.DialUDP("udp4", &net.UDPAddr{IP: from.AsSlice()}, local.LocalAddr().(*net.UDPAddr))
 	})
 	must(err)
-	w.t.Cleanup(func() { local.Close(); peer.Close() })
+	w.t.Cleanup(func() { must(errors.Join(local.Close(), peer.Close())) })
 	return local, peer
 }
 

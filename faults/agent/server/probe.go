@@ -62,12 +62,12 @@ func probeRaw() error {
 
 // probeDiscipline puts a queueing discipline that changes nothing on the
 // loopback device and takes it away at once.
-func probeDiscipline(make func(netlink.QdiscAttrs) netlink.Qdisc) error {
+func probeDiscipline(build func(netlink.QdiscAttrs) netlink.Qdisc) error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
 		return fmt.Errorf("find the loopback device: %w", err)
 	}
-	discipline := make(netlink.QdiscAttrs{
+	discipline := build(netlink.QdiscAttrs{
 		LinkIndex: lo.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT,
 	})
 	err = netlink.QdiscAdd(discipline)

@@ -5,6 +5,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"testing"
@@ -44,11 +45,11 @@ func TestTheEndOfTheQueueIsTold(t *testing.T) {
 	if a := next(); a.Op != agent.Trouble || a.ID != 0 || a.Err == "" {
 		t.Errorf("unasked: %+v", a)
 	}
-	io.WriteString(toAgent, `{"id":1,"op":"shape","ref":2,"shaping":{"seed":1,"loss":1000}}`+"\n")
+	fmt.Fprintln(toAgent, `{"id":1,"op":"shape","ref":2,"shaping":{"seed":1,"loss":1000}}`)
 	if a := next(); a.ID != 1 || a.Err == "" {
 		t.Errorf("a shaping without a queue: %+v", a)
 	}
-	io.WriteString(toAgent, `{"id":2,"op":"counters"}`+"\n")
+	fmt.Fprintln(toAgent, `{"id":2,"op":"counters"}`)
 	if a := next(); a.ID != 2 || a.Err != "" || len(a.Counters) != 0 {
 		t.Errorf("the lost shaping is imposed still: %+v", a)
 	}
@@ -56,7 +57,7 @@ func TestTheEndOfTheQueueIsTold(t *testing.T) {
 	if err := passes(c.peer, c.local, soon); err != nil {
 		t.Errorf("what the lost shaper would lose: %v", err)
 	}
-	toAgent.Close()
+	must(toAgent.Close())
 	must(<-ended)
 	must(s.close())
 }

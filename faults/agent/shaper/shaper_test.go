@@ -168,7 +168,7 @@ func TestSameEverythingTwice(t *testing.T) {
 		}
 		return summary(decisions) + fmt.Sprint(at)
 	}
-	if once() != once() {
+	if first, second := once(), once(); first != second {
 		t.Error("the same packets had other fates the second time")
 	}
 }
