@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"pestle/broker/plant"
+	"pestle/compose"
 	"pestle/workload/antithesis/composer"
 	"pestle/workload/antithesis/quiet"
 )
@@ -34,6 +35,9 @@ func TestScripts(t *testing.T) {
 				return plant.Built, nil
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "docker":
+				engine, err := compose.Connect(t.Context())
+				return err == nil && engine.Close() == nil, nil
 			}
 			return false, fmt.Errorf("there is no condition %q", name)
 		},
