@@ -23,7 +23,7 @@ const (
 	Lift  Op = "lift"  // the part of Ref is gone; fine if there is none
 
 	Counters Op = "counters" // what each Ref has met so far
-	Probe    Op = "probe"    // what this kernel can do, asked anew
+	Probe    Op = "probe"    // what this kernel can do, asked anew; what was missing at the start stays refused
 	Control  Op = "control"  // one HTTP request to the process in the pod
 
 	Report  Op = "report"  // of an answer: the first line

@@ -96,8 +96,7 @@ func (s *server) carryOut(r agent.Request, a *agent.Answer) (err error) {
 	case agent.Counters:
 		a.Counters, err = s.counters()
 	case agent.Probe:
-		s.abilities = s.probe()
-		a.Abilities = s.abilities
+		a.Abilities = s.probe()
 	default:
 		a.Torn, err = s.impose(r)
 	}

@@ -61,3 +61,19 @@ func TestTheEndOfTheQueueIsTold(t *testing.T) {
 	must(<-ended)
 	must(s.close())
 }
+
+// An agent that was killed leaves its rules, but holds nothing up.
+func TestShapedPacketsPassWithoutAnAgent(t *testing.T) {
+	w := &world{t: t, calls: make(chan func())}
+	w.link()
+	s, err := open(Options{Subnet: subnet, Gateway: gateway})
+	must(err)
+	_, err = s.impose(agent.Request{Op: agent.Shape, Ref: 1, Shaping: &agent.Shaping{Loss: 1000}})
+	must(err)
+	must(s.pump.close())
+	c := w.connect(peerA)
+	if err := passes(c.peer, c.local, soon); err != nil {
+		t.Errorf("from a peer: %v", err)
+	}
+	must(s.table.Close())
+}
