@@ -13,6 +13,7 @@
 FROM scratch AS prebuilt
 ARG TARGETARCH=amd64
 COPY --chown=65532:65532 compose/image/data/ /data/
+COPY compose/image/opt/ /opt/
 COPY bin/pestle-linux-${TARGETARCH} /pestle
 USER 65532:65532
 VOLUME /data
@@ -29,6 +30,7 @@ RUN CGO_ENABLED=0 go build -trimpath -o /pestle ./cmd/pestle
 
 FROM scratch AS source
 COPY --chown=65532:65532 compose/image/data/ /data/
+COPY compose/image/opt/ /opt/
 COPY --from=build /pestle /pestle
 USER 65532:65532
 VOLUME /data

@@ -20,6 +20,7 @@ import (
 	"pestle/faults"
 	"pestle/history"
 	"pestle/scenarios"
+	"pestle/workload/antithesis/quiet"
 )
 
 // engineFor connects to the engine, or skips the test with one line that says
@@ -67,7 +68,7 @@ func layout(t *testing.T, brokers int) conductor.Layout {
 	t.Helper()
 	dir := t.TempDir()
 	l := conductor.Layout{Dir: dir, Plan: scenarios.Plan{Target: scenarios.Target{Kind: "pestle", Nodes: brokers, Durability: "fsync"}}}
-	dirs := []string{"history", "state", "logs"}
+	dirs := []string{"history", "state", "logs", quiet.Dir}
 	for n := 1; n <= brokers; n++ {
 		name := fmt.Sprintf("broker-%d", n)
 		l.Processes = append(l.Processes, conductor.Process{Name: name, Role: faults.Broker, Number: n})

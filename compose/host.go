@@ -19,6 +19,7 @@ import (
 	"pestle/campaign/conductor"
 	"pestle/compose/program"
 	"pestle/faults"
+	"pestle/workload/antithesis/quiet"
 )
 
 // The ports of every broker, each at an address of its own: NSQ's usual ones,
@@ -143,7 +144,7 @@ func (h *Host) makeProject(ctx context.Context) error {
 
 // makeVolumes binds the parts of the run directory that containers write to.
 func (h *Host) makeVolumes(ctx context.Context) error {
-	dirs := map[string]string{"history": "history", "state": "state"}
+	dirs := map[string]string{"history": "history", "state": "state", "quiet": quiet.Dir}
 	for _, p := range h.layout.Processes {
 		if p.Role == faults.Broker {
 			dirs[p.Name] = filepath.Join("data", p.Name)
@@ -174,10 +175,10 @@ func (h *Host) makePods(ctx context.Context) error {
 	}
 	site := conductor.Site{
 		Program: programPath, Dir: runPath, Address: h.Address,
-		Broker: h.brokerFlags(),
+		Broker: h.brokerFlags(), Quiet: stopFaultsPath,
 	}
 	return parallel(h.pods, func(p *pod) error {
-		return h.project.makePod(ctx, p, h.layout.Command(p.Process, site), h.mounts(p.Process))
+		return h.project.makePod(ctx, p, h.layout.Command(p.Process, site), h.layout.Environment(p.Process, site), h.mounts(p.Process))
 	})
 }
 
@@ -189,6 +190,7 @@ func (h *Host) mounts(p conductor.Process) []mount.Mount {
 	return []mount.Mount{
 		{Type: mount.TypeVolume, Source: h.project.name("history"), Target: runPath + "/history"},
 		{Type: mount.TypeVolume, Source: h.project.name("state"), Target: runPath + "/state"},
+		{Type: mount.TypeVolume, Source: h.project.name("quiet"), Target: runPath + "/" + quiet.Dir},
 		{Type: mount.TypeBind, Source: filepath.Join(h.layout.Dir, conductor.PlanName), Target: runPath + "/" + conductor.PlanName, ReadOnly: true},
 	}
 }

@@ -89,6 +89,9 @@ func writeImage(w io.Writer, program string) error {
 			return err
 		}
 	}
+	if err := writeLinks(archive); err != nil {
+		return err
+	}
 	return archive.Close()
 }
 

@@ -51,7 +51,7 @@ func TestAKilledHarnessLeavesNothingForLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(wordsOf(swept), run+": 8 containers, 1 network, 4 volumes, 1 image") {
+	if !strings.Contains(wordsOf(swept), run+": 8 containers, 1 network, 5 volumes, 1 image") {
 		t.Errorf("swept: %s", wordsOf(swept))
 	}
 	nothingLeft(t, run)

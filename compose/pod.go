@@ -59,13 +59,13 @@ func (p *project) logPath(process string) string { return filepath.Join(p.dir, "
 
 // makePod makes both containers and starts the agent. What it has begun it
 // leaves to the removal of the run.
-func (p *project) makePod(ctx context.Context, pod *pod, command []string, mounts []mount.Mount) error {
+func (p *project) makePod(ctx context.Context, pod *pod, command, env []string, mounts []mount.Mount) error {
 	if err := p.startAgent(ctx, pod); err != nil {
 		return fmt.Errorf("agent of %s: %w", pod.Name, err)
 	}
 	made, err := p.engine.api.ContainerCreate(ctx, &container.Config{
 		Image: p.image, Cmd: command[1:], // the image's entry point is the program
-		User: p.user, WorkingDir: runPath, Labels: p.labels,
+		Env: env, User: p.user, WorkingDir: runPath, Labels: p.labels,
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 	}, p.hardened(container.HostConfig{
 		NetworkMode: container.NetworkMode("container:" + pod.owner), Mounts: mounts,
