@@ -451,3 +451,26 @@ func TestWrittenBackIsDurable(t *testing.T) {
 		t.Errorf("the write left is number %d of %d, of which %d were pending", got, writes, pending)
 	}
 }
+
+// TestFirstOpen: what a broker without faults has left is durable, and what is
+// no file is left alone.
+func TestFirstOpen(t *testing.T) {
+	path := t.TempDir()
+	must(t, errors.Join(os.WriteFile(filepath.Join(path, "a"), []byte("old"), 0o644), os.Mkdir(filepath.Join(path, "other"), 0o755)))
+	d := open(t, path)
+	if _, err := d.Open("other"); err == nil {
+		t.Error("a directory opens as a file")
+	}
+	f, err := d.Open("a")
+	must(t, err)
+	_, err = f.WriteAt([]byte("new, and longer"), 0)
+	must(t, err)
+	_, err = d.PowerLoss(seedWith(0, len(d.m.Pending)))
+	must(t, err)
+	if left := files(t, path); string(left["a"]) != "old" {
+		t.Errorf("left are %q", left)
+	}
+	if _, err := os.Stat(filepath.Join(path, "other")); err != nil {
+		t.Errorf("the directory is gone: %v", err)
+	}
+}
