@@ -199,43 +199,43 @@ func begin(t *testing.T, c *Conductor, host *scripted) {
 }
 
 // serve returns the address at which a broker answers.
-func (f *scripted) serve(t *testing.T, name string) string {
+func (s *scripted) serve(t *testing.T, name string) string {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.locked == name || slices.Contains(f.idle, name) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.locked == name || slices.Contains(s.idle, name) {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	})
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		fmt.Fprintf(w, `{"groups":[{"group":0,"term":1,"role":"leader"},{"group":1,"term":7}],"topics":[{"topic_name":"orders","group":1,"leads":%t}]}`, f.leader == name)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		fmt.Fprintf(w, `{"groups":[{"group":0,"term":1,"role":"leader"},{"group":1,"term":7}],"topics":[{"topic_name":"orders","group":1,"leads":%t}]}`, s.leader == name)
 	})
 	mux.HandleFunc("GET /cluster", func(w http.ResponseWriter, _ *http.Request) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if name == f.locked {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if name == s.locked {
 			fmt.Fprint(w, `{"node":2,"quarantine":" the log contradicts another node's \n"}`)
 			return
 		}
-		if name != f.leader {
+		if name != s.leader {
 			fmt.Fprint(w, `{"node":3,"groups":[{"group":0,"role":"follower","term":7}]}`)
 			return
 		}
-		fmt.Fprintf(w, `{"node":1,"groups":[{"group":0,"role":"leader","term":7,"peers":%s}]}`, f.peers[0])
-		f.peers = f.peers[1:]
+		fmt.Fprintf(w, `{"node":1,"groups":[{"group":0,"role":"leader","term":7,"peers":%s}]}`, s.peers[0])
+		s.peers = s.peers[1:]
 	})
 	mux.HandleFunc("POST /cluster/replace", func(_ http.ResponseWriter, r *http.Request) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.replaced = append(f.replaced, r.URL.RawQuery)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.replaced = append(s.replaced, r.URL.RawQuery)
 	})
-	s := httptest.NewServer(mux)
-	t.Cleanup(s.Close)
-	return strings.TrimPrefix(s.URL, "http://")
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
 }
 
 // cancelled returns a context that has ended.

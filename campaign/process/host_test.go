@@ -157,7 +157,11 @@ func TestRunningNsqdIsNotStarted(t *testing.T) {
 	if err := h.Prepare(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	if a := h.Address(1); a.TCP != "127.0.0.1:1" || a.Call != "127.0.0.1:2" || len(h.children) > 0 {
 		t.Errorf("address %+v and %d processes, want the given address and none", a, len(h.children))
 	}
