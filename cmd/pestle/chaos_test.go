@@ -159,7 +159,8 @@ func (b *failing) publishing(ctx context.Context, round int) (acked func() []str
 	return func() []string { all.Wait(); return bodies }, reached
 }
 
-func wait(t *testing.T, ctx context.Context, enough <-chan struct{}) {
+// wait waits until enough is acknowledged.
+func wait(ctx context.Context, t *testing.T, enough <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-enough:
@@ -175,7 +176,7 @@ func (b *failing) loseAmidPublishing(round int) []string {
 	ctx, stop := context.WithCancel(within(b.t))
 	defer stop()
 	acked, enough := b.publishing(ctx, round)
-	wait(b.t, ctx, enough)
+	wait(ctx, b.t, enough)
 	if _, err := b.control.PowerLoss(ctx, uint64(round)); err != nil {
 		b.t.Fatal(err)
 	}
@@ -299,7 +300,7 @@ func TestChaosPowerLossAfterKill(t *testing.T) {
 		b := startFailing(t, dir)
 		ctx, stop := context.WithCancel(within(t))
 		bodies, enough := b.publishing(ctx, round)
-		wait(t, ctx, enough)
+		wait(ctx, t, enough)
 		b.kill()
 		stop()
 		acked = append(acked, bodies()...)
@@ -322,7 +323,7 @@ func TestChaosFsyncError(t *testing.T) {
 	ctx, stop := context.WithCancel(within(t))
 	defer stop()
 	acked, enough := b.publishing(ctx, 0)
-	wait(t, ctx, enough)
+	wait(ctx, t, enough)
 	b.impose(faults.Fault{Ref: 1, Kind: faults.FsyncError, Count: 1})
 	if code := b.exit(); code != exitViolation || !strings.Contains(b.said.String(), "input/output error") {
 		t.Errorf("exit code %d\n%s", code, &b.said)

@@ -89,7 +89,8 @@ func (r *rig) fails(err error, with syscall.Errno) {
 	}
 }
 
-// loses tells for how many of some power losses a is not text at an offset.
+// losesText loses the power with the first operations kept, and tells whether
+// a file has not got text at an offset.
 func (r *rig) losesText(text string, off int64) bool {
 	r.t.Helper()
 	_, err := r.d.PowerLoss(seedOf(prefix, 0, len(r.d.m.Pending)))

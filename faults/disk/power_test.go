@@ -62,9 +62,10 @@ func (b *both) open(name string) *File {
 	return f
 }
 
-// steps are what sequences are made of.
+// names are those of the files of a sequence.
 var names = []string{"a", "b", "c"}
 
+// step does something, if it is possible.
 func (b *both) step(t *rapid.T) {
 	name := rapid.SampledFrom(names).Draw(t, "name")
 	there := b.m.file(name) != nil
@@ -105,6 +106,7 @@ func (b *both) step(t *rapid.T) {
 	}
 }
 
+// failSync lets a sync fail, if it has something to do.
 func (b *both) failSync(name string) {
 	must(b.t, b.d.Impose(faults.Fault{Ref: 1, Kind: faults.FsyncError, Count: 1}, 1))
 	f := b.open(name)

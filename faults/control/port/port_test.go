@@ -145,7 +145,7 @@ func FuzzImpose(f *testing.F) {
 	h := New(d, c)
 	f.Fuzz(func(t *testing.T, body string) {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest("POST", "/impose", strings.NewReader(body)))
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/impose", strings.NewReader(body)))
 		if w.Code != http.StatusOK && w.Code != http.StatusBadRequest && w.Code != http.StatusConflict {
 			t.Fatalf("%q: %d %s", body, w.Code, w.Body)
 		}
