@@ -80,7 +80,9 @@ func TestQuietThatTheWorkloadAsksFor(t *testing.T) {
 	carryOn(t, c, "the faults do not begin", func() bool { return c.took == 3 && !c.process("broker-2").running })
 	host.calls()
 
-	short, longer := asking(t, c, 1), asking(t, c, 2)
+	longer := asking(t, c, 2)
+	carryOn(t, c, "the request does not come", func() bool { return len(c.quiet.waiting) == 1 })
+	short := asking(t, c, 1)
 	var answered [2]int64
 	carryOn(t, c, "no answer comes", func() bool {
 		for i, heard := range []<-chan error{short, longer} {
