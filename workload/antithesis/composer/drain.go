@@ -19,10 +19,6 @@ const (
 
 	// enough is how many rounds of statistics in a row prove a channel empty.
 	enough = 2
-
-	// gaveUp is how many such rounds, with a last message still missing, mean
-	// that it does not come: it is lost, and another is needed to prove that.
-	gaveUp = 10
 )
 
 // drainage is the end of a test: with faults stopped, every producer sends a
@@ -222,7 +218,9 @@ func (d *drainage) whileConsuming(ctx context.Context) (left []string, err error
 			})
 		}()
 	}
-	left, err = d.untilEmpty(ctx)
+	if err = d.seal(ctx); err == nil {
+		left, err = d.watch(ctx)
+	}
 	close(done)
 	for range consumers {
 		err = errors.Join(err, <-ended)
@@ -230,22 +228,9 @@ func (d *drainage) whileConsuming(ctx context.Context) (left []string, err error
 	return left, err
 }
 
-// untilEmpty has producers send their last message until every channel has
-// consumed them all and holds nothing.
-func (d *drainage) untilEmpty(ctx context.Context) (left []string, err error) {
-	for {
-		if err := d.seal(ctx); err != nil {
-			return nil, err
-		}
-		left, again, err := d.watch(ctx)
-		if err != nil || !again {
-			return left, err
-		}
-	}
-}
-
-// seal has every producer send a last message of which none is acked, or which
-// some channel does not get.
+// seal has every producer send a last message of which none is acked, or whose
+// last one some channel has not consumed: it may be lost, and only one that
+// comes proves that nothing is left to come.
 func (d *drainage) seal(ctx context.Context) error {
 	var names []string
 	for name, last := range d.lastIDs {
@@ -296,37 +281,33 @@ func (d *drainage) missing(id string) []string {
 	return list
 }
 
-// watch follows the consumers and the statistics until nothing is left. Again
-// says that a last message does not come although nothing is left to come.
-func (d *drainage) watch(ctx context.Context) (left []string, again bool, err error) {
+// watch follows the consumers and the statistics until every channel has
+// consumed all last messages and holds nothing, or ctx ends.
+func (d *drainage) watch(ctx context.Context) (left []string, err error) {
 	rounds := map[string]int{} // by channel, in a row, in which it held nothing
 	for {
 		for _, tail := range d.follow {
 			if _, err := d.drainTail(tail, d.consumed); err != nil {
-				return nil, false, err
+				return nil, err
 			}
 		}
 		backlog := d.backlog(ctx)
 		left = nil
-		idle := true
 		for _, channel := range channels() {
 			if n, told := backlog[channel]; told && n == 0 {
 				rounds[channel]++
 			} else {
 				rounds[channel] = 0
 			}
-			idle = idle && rounds[channel] >= gaveUp
 			if rounds[channel] < enough || !d.complete(channel) {
 				left = append(left, channel)
 			}
 		}
 		switch {
 		case len(left) == 0:
-			return nil, false, d.noteEmpty()
+			return nil, d.noteEmpty()
 		case ctx.Err() != nil:
-			return left, false, d.noteLeft(left, backlog)
-		case idle:
-			return left, true, nil
+			return left, d.noteLeft(left, backlog)
 		}
 		pause(ctx, askEvery)
 	}
