@@ -99,6 +99,8 @@ func listen() {
 				}
 			}()
 		case "fail":
+			// Much is said at the end: all of it has to be in the log.
+			fmt.Println(strings.Repeat("failing\n", 100_000))
 			fmt.Println("failing")
 			os.Exit(3)
 		default:
