@@ -342,3 +342,24 @@ func TestReplacedTwice(t *testing.T) {
 		}
 	}
 }
+
+// A cluster that keeps its messages in memory is one all the same: who is in it
+// is durable, and what it acknowledged goes with the power.
+func TestClusterInMemory(t *testing.T) {
+	c := newCluster(t, 3, Config{Durability: Memory})
+	c.publish(1, "OK", "a")
+	for id := range uint64(3) {
+		c.nodes[id+1].powerLoss(func(int) int { return 0 })
+		c.nodes[id+1].told = nil
+		delete(c.nodes, id+1)
+	}
+	for id := range uint64(3) {
+		c.start(id + 1)
+	}
+	c.pass(3 * second)
+	c.publish(1, "OK", "b")
+	got := c.finishAll(c.consumer(c.leader(1), 10))
+	if !slices.Equal(got, []string{"b"}) {
+		t.Errorf("after the power was lost there are %q", got)
+	}
+}

@@ -64,6 +64,7 @@ func decodeIdentity(in []byte) (identity, error) {
 // room, and it has to be tried again.
 func (c *Core) writeIdentity() bool {
 	_, ok := c.writer.put(c.identity.record())
+	c.writer.urgent = c.writer.urgent || ok
 	c.wantsFile = c.wantsFile || !ok
 	return ok
 }

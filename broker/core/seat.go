@@ -342,7 +342,7 @@ func (c *Core) gather(now Time, fx *Effects) (released bool) {
 	w := c.writer
 	released = c.place(fx)
 	full := len(c.queue) > 0
-	if len(w.open) > 0 && (full || c.stopping != serving || w.openLen >= memoryGather) {
+	if len(w.open) > 0 && (full || w.urgent || c.stopping != serving || w.openLen >= memoryGather) {
 		w.write(now, fx)
 	}
 	if w.syncing == 0 && w.durable != w.end() && w.at > journal.FileHeaderSize {

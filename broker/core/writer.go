@@ -39,6 +39,7 @@ type writer struct {
 	at      int64          // where in it the open batch begins
 	open    []journal.Record
 	openLen int64  // bytes of the open batch, header included
+	urgent  bool   // the open batch says who the node is or whom it met: with Memory too that must be durable
 	batch   uint64 // number of the open batch, from 1
 
 	worn     *journalFile // the last one that nothing needed any more, to become the next when that is wanted; nil: none
@@ -125,7 +126,7 @@ func (w *writer) write(now Time, fx *Effects) {
 	}
 	fx.point(PointJournalWrite)
 	clear(w.open)
-	w.open, w.openLen = w.open[:0], 0
+	w.open, w.openLen, w.urgent = w.open[:0], 0, false
 	w.core.deadlines.cancel(&w.idle)
 	fx.add(Effect{Kind: FxWrite, File: f.seq, Offset: from, Data: data})
 }
