@@ -263,10 +263,9 @@ func TestStopFaultsInARun(t *testing.T) {
 	if err := harness.Wait(); err != nil {
 		t.Errorf("the run: %v: %s", err, out.String())
 	}
-	window := read()
-	window = window[strings.Index(window, `"what":"quiet"`):]
-	window = window[:strings.Index(window, `"what":"quiet-end"`)]
-	if strings.Contains(window, `"ev":"fault"`) {
+	_, window, _ := strings.Cut(read(), `"what":"quiet"`)
+	window, _, ended := strings.Cut(window, `"what":"quiet-end"`)
+	if !ended || strings.Contains(window, `"ev":"fault"`) {
 		t.Errorf("a fault in the quiet that was asked for:\n%s", window)
 	}
 }

@@ -202,7 +202,7 @@ func (d *drainage) whileConsuming(ctx context.Context) (left []string, err error
 		defer a.release()
 		consumers = append(consumers, a)
 		tail := stream.NewTail(d.history(a.name))
-		defer tail.Close()
+		defer func() { err = errors.Join(err, tail.Close()) }()
 		if _, err := d.drainTail(tail, nil); err != nil { // known from remember
 			return nil, err
 		}

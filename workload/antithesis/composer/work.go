@@ -114,8 +114,7 @@ func (g *stage) live(ctx context.Context, a *actor, run func(context.Context, dr
 	}()
 	err := run(ctx, driver.Options{Plan: a.plan, Name: a.name, Dir: g.State, Addresses: g.TCP, Control: reader})
 	ended()
-	reader.Close()
-	return errors.Join(err, <-told)
+	return errors.Join(err, reader.Close(), <-told)
 }
 
 func (g *stage) history(name string) string {
