@@ -36,8 +36,8 @@ func bind(v values) Scenario {
 	if got, ok := v.of["target.nodes"]; ok {
 		s.nodes = got.set
 	}
-	if v.text("target.disk") == DiskLying {
-		s.Target.Disk = DiskLying
+	if disk := v.text("target.disk"); disk != "honest" {
+		s.Target.Disk = disk
 	}
 	if v.has("target.knobs") {
 		s.knobs = &knobs{fileSize: v.span("target.knobs.file_size"), cache: v.span("target.knobs.cache"), log: v.span("target.knobs.log")}

@@ -157,7 +157,7 @@ func TestWrongPlansOfSim(t *testing.T) {
 		{"drain shorter than a deferral", `"defer_max":3000000000`, `"defer_max":12000000000`, "plan: phases: drain_within is 15000000000, shorter than the 15950000000 that a message may need to be sent, held back and given back"},
 		{"latency", `"latency":1`, `"latency":1000000001`, "plan: network: latency is 1000000001, allowed is 0..1000000000"},
 		{"asymmetry", `"asymmetry":3`, `"asymmetry":1001`, "plan: network: asymmetry is 1001, allowed is 0..1000"},
-		{"disk", `"disk":"lying"`, `"disk":"honest"`, `plan: target: disk "honest" is not lying`},
+		{"disk", `"disk":"lying"`, `"disk":"honest"`, `plan: target: disk "honest" is neither slow nor lying`},
 		{"plant", `"plant":"lease-forgotten"`, `"plant":"-x"`, `plan: target: plant "-x" is no id of 1..64 of a-z, 0-9 and -`},
 		{"file size", `"file_size":1048576`, `"file_size":1`, "plan: target: knobs.file_size is 1, allowed is 16384..1073741824"},
 		{"cache", `"cache":65536`, `"cache":0`, "plan: target: knobs.cache is 0, allowed is 1..1073741824"},

@@ -72,7 +72,7 @@ func topKeys() []key {
 		{path: "target.flags", shape: flags, hi: maxFlags, about: "extra flags for the target's program"},
 		{path: "target.address", shape: anAddress, about: "nsq only: TCP host:port of an nsqd that runs already; it gets no faults"},
 		{path: "target.http", shape: anAddress, about: "nsq only: HTTP host:port of that nsqd"},
-		{path: "target.disk", shape: aChoice, choices: []string{"honest", DiskLying}, byDef: "honest", about: "not in process; lying acknowledges syncs it did not do: with power losses it must lose messages"},
+		{path: "target.disk", shape: aChoice, choices: []string{"honest", DiskSlow, DiskLying}, byDef: "honest", about: "not in process; slow takes 20 ms and more for each sync, as a disk that turns: power losses find more that is not synced; lying acknowledges syncs it did not do: with power losses it must lose messages"},
 		{path: "target.plant", shape: aSlug, about: "pestle only: id of a planted bug; needs a program built with -tags plant"},
 		{path: "target.knobs", shape: aMap, about: "pestle: sizes in the broker, drawn for each seed; they change when things happen, never what is promised"},
 		{path: "target.knobs.file_size", shape: byteSizes, lo: minFileSize, hi: maxFileSize, byDef: "16MiB", about: "of a journal file"},

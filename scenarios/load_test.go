@@ -178,7 +178,7 @@ func TestWorldsInAFile(t *testing.T) {
 		{"kind in sim", sim + stuck, ""},
 		{"a point falls back to a time", both + point, ""},
 		{"point in sim", sim + point, ""},
-		{"lying disk", both + "target: {disk: lying}\n", "6:16: target.disk cannot be with this list of worlds: the world process has no disk that lies"},
+		{"lying disk", both + "target: {disk: lying}\n", "6:16: target.disk cannot be with this list of worlds: the world process has the disk of the machine, not one that is lying"},
 		{"lying disk in sim", sim + "target: {disk: lying}\n", ""},
 		{"honest disk", both + "target: {disk: honest}\n", ""},
 		{"knobs", both + "target: {knobs: {cache: 1}}\n", ""},

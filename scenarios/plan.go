@@ -33,10 +33,14 @@ type Target struct {
 	Address    string   `json:"address,omitempty"`    // nsq: TCP host:port of a running nsqd that Pestle must not start; such a target gets no faults
 	HTTP       string   `json:"http,omitempty"`       // nsq: HTTP host:port of it
 	Flags      []string `json:"flags,omitempty"`      // extra flags for the target's program
-	Disk       string   `json:"disk,omitempty"`       // sim and docker: "" an honest disk, or DiskLying
+	Disk       string   `json:"disk,omitempty"`       // sim and docker: "" an honest disk, DiskSlow or DiskLying
 	Plant      string   `json:"plant,omitempty"`      // pestle: id of the planted bug that its broker has; "" none
 	Knobs      *Knobs   `json:"knobs,omitempty"`      // pestle; nil: the broker's own
 }
+
+// DiskSlow is an honest disk that takes 20 ms and more for each sync, as one that
+// turns does.
+const DiskSlow = "slow"
 
 // DiskLying is the disk that acknowledges syncs it did not do: a control that
 // must fail, like durability=memory.

@@ -161,8 +161,8 @@ func (t Target) validate() error {
 	if n := t.nodes(); t.Nodes < 0 || n != 1 && n != 3 && n != 5 {
 		return fmt.Errorf("nodes is %d; a cluster has 1, 3 or 5", t.Nodes)
 	}
-	if t.Disk != "" && t.Disk != DiskLying {
-		return fmt.Errorf("disk %q is not %s", t.Disk, DiskLying)
+	if t.Disk != "" && t.Disk != DiskSlow && t.Disk != DiskLying {
+		return fmt.Errorf("disk %q is neither %s nor %s", t.Disk, DiskSlow, DiskLying)
 	}
 	if t.Plant != "" && !validSlug(t.Plant) {
 		return fmt.Errorf("plant %q is no id of 1..%d of a-z, 0-9 and -", t.Plant, maxName)

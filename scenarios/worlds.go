@@ -80,8 +80,8 @@ func targetRunsIn(world string, t Target, network bool) (path string, err error)
 		return "target.kind", fmt.Errorf("the world %s runs Pestle's own broker, not %s", world, t.Kind)
 	case world == Sim && len(t.Flags) > 0:
 		return "target.flags", fmt.Errorf("the world sim starts no program that could take flags")
-	case world == Process && t.Disk == DiskLying:
-		return "target.disk", fmt.Errorf("the world process has no disk that lies")
+	case world == Process && t.Disk != "":
+		return "target.disk", fmt.Errorf("the world process has the disk of the machine, not one that is %s", t.Disk)
 	case world == Process && network:
 		return "network", fmt.Errorf("the world process takes the network as it is")
 	}

@@ -128,7 +128,11 @@ func (w *world) add(name string, role faults.Role, stream int) *process {
 func (w *world) addBroker(number uint64, bug plant.ID) *broker {
 	name := "broker-" + strconv.FormatUint(number, 10)
 	b := &broker{process: w.add(name, faults.Broker, 0), number: number, plant: bug}
-	b.disk = disk.New(random.New(w.seed, "disk", name), disk.Typical())
+	times := disk.Typical()
+	if w.plan.Target.Disk == scenarios.DiskSlow {
+		times = disk.Turning()
+	}
+	b.disk = disk.New(random.New(w.seed, "disk", name), times)
 	if w.plan.Target.Disk == scenarios.DiskLying {
 		b.disk.Inject(disk.Fault{Kind: disk.Lying})
 	}

@@ -113,8 +113,8 @@ func (l Layout) broker(p Process, at Site) []string {
 			args = append(args, fmt.Sprintf("--log-bytes=%d", k.Log))
 		}
 	}
-	if t.Disk == scenarios.DiskLying {
-		args = append(args, "--chaos-disk="+scenarios.DiskLying)
+	if t.Disk != "" {
+		args = append(args, "--chaos-disk="+t.Disk)
 	}
 	args = append(args, at.Broker...)
 	args = append(args, t.Flags...)

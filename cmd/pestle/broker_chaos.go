@@ -23,19 +23,19 @@ type chaosFlags struct{ address, disk string }
 
 func (f *chaosFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.address, "chaos-address", "", "loopback `host:port` where faults of disk and clock, and the loss of power, are asked for; without it there are none")
-	flags.StringVar(&f.disk, "chaos-disk", "honest", "`how` the disk answers a sync: honest, or lying (it says done, and a loss of power shows that it was not); needs --chaos-address")
+	flags.StringVar(&f.disk, "chaos-disk", "honest", "`how` the disk answers a sync: honest, slow (after 20 ms), or lying (it says done, and a loss of power shows that it was not); needs --chaos-address")
 }
 
 // machine returns the disk and the clock that the broker works with, and
 // serves the control port for them.
 func (f *chaosFlags) machine(path string, log *slog.Logger) (server.FS, server.Clock, error) {
-	if f.disk != "honest" && f.disk != "lying" {
-		return nil, nil, fmt.Errorf("--chaos-disk is %q; it must be honest or lying", f.disk)
+	if f.disk != "honest" && f.disk != "slow" && f.disk != "lying" {
+		return nil, nil, fmt.Errorf("--chaos-disk is %q; it must be honest, slow or lying", f.disk)
 	}
 	dir, err := server.OpenDir(path)
 	if err != nil || f.address == "" {
-		if err == nil && f.disk == "lying" {
-			err = errors.New("--chaos-disk lying needs --chaos-address: only there its power can be lost")
+		if err == nil && f.disk != "honest" {
+			err = fmt.Errorf("--chaos-disk %s needs --chaos-address: only there its power can be lost", f.disk)
 		}
 		return dir, server.SystemClock(), err
 	}
@@ -48,7 +48,7 @@ func (f *chaosFlags) machine(path string, log *slog.Logger) (server.FS, server.C
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("data directory: %w", err), l.Close())
 	}
-	d, err := disk.Open(path, disk.Options{Lying: f.disk == "lying"})
+	d, err := disk.Open(path, disk.Options{Slow: f.disk == "slow", Lying: f.disk == "lying"})
 	if err != nil {
 		return nil, nil, errors.Join(err, lock.Close(), l.Close())
 	}

@@ -399,7 +399,7 @@ func TestChaosRefusals(t *testing.T) {
 	}{
 		{[]string{"--chaos-address=0.0.0.0:0"}, "not loopback"},
 		{[]string{"--chaos-disk=lying"}, "needs --chaos-address"},
-		{[]string{"--chaos-disk=warm"}, "honest or lying"},
+		{[]string{"--chaos-disk=warm"}, "honest, slow or lying"},
 	} {
 		out, err := exec.Command("pestle", append([]string{"broker", "--data-path", t.TempDir(), "--tcp-address=127.0.0.1:0", "--http-address=127.0.0.1:0"}, c.args...)...).CombinedOutput()
 		var exit *exec.ExitError

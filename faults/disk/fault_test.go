@@ -113,6 +113,21 @@ func TestDiskFull(t *testing.T) {
 	must(t, err)
 }
 
+// A disk that turns takes its time for a sync with something to do, and is
+// honest.
+func TestDiskThatTurns(t *testing.T) {
+	r := newRig(t, Options{Slow: true})
+	r.write("x", 0)
+	began := time.Now()
+	must(t, r.f.Sync())
+	if took := time.Since(began); took < turnTime {
+		t.Errorf("a sync took %v", took)
+	}
+	if r.d.m.dirty(r.f.id) {
+		t.Error("what was synced is not durable")
+	}
+}
+
 func TestDiskSlow(t *testing.T) {
 	r := newRig(t, Options{})
 	r.impose(faults.Fault{Kind: faults.DiskSlow, Factor: 20})

@@ -115,6 +115,9 @@ func (f *File) Sync() error {
 	if !done.Drop {
 		err = datasync(f.file)
 	}
+	if dirty && d.options.Slow {
+		time.Sleep(turnTime - time.Since(began))
+	}
 	d.linger(began, syncTime)
 	d.lock()
 	defer d.mu.Unlock()

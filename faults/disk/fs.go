@@ -24,7 +24,14 @@ type Options struct {
 	// Lying makes a disk on which a sync is done at once and makes nothing
 	// durable: whatever acknowledges by it must be caught.
 	Lying bool
+
+	// Slow makes a disk of which each sync takes turnTime at least, as on one
+	// that turns: a power loss finds more that is not synced.
+	Slow bool
 }
+
+// turnTime is how long a sync takes on a disk that turns.
+const turnTime = 20 * time.Millisecond
 
 // Dir is a data directory. Names are plain file names in it. Its methods may be
 // called by several goroutines at once; after PowerLoss none of those that use

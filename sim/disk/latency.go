@@ -37,6 +37,14 @@ func Typical() Options {
 	}
 }
 
+// Turning returns the latencies of a disk that turns and has no cache with a
+// battery: a sync waits for the place to come by.
+func Turning() Options {
+	o := Typical()
+	o.Sync = Span{Min: 20_000 * microsecond, Mean: 5000 * microsecond}
+	return o
+}
+
 func (o Options) check() {
 	for _, s := range []Span{o.Create, o.Write, o.Sync, o.Remove, o.Read} {
 		if min(s.Min, s.Mean) < 0 || max(s.Min, s.Mean) > maxSpan {
