@@ -276,18 +276,6 @@ func TestASweepTakesDeadRunsOnly(t *testing.T) {
 		"sweep-alive": alive.labels("sweep-alive"), "sweep-dead": dead.labels("sweep-dead"),
 		"sweep-elsewhere": elsewhere.labels("sweep-elsewhere"), "sweep-unsigned": foreign,
 	}
-	path, err := standin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for run, labels := range runs {
-		if _, err := e.makeNetwork(t.Context(), "pestle-"+run+"-net", run, labels); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := e.importImage(t.Context(), path, run, labels); err != nil {
-			t.Fatal(err)
-		}
-	}
 	stranger, err := e.api.NetworkCreate(t.Context(), "no-run-of-ours", network.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -309,7 +297,18 @@ func TestASweepTakesDeadRunsOnly(t *testing.T) {
 			}
 		}
 	})
-
+	path, err := standin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run, labels := range runs {
+		if _, err := e.makeNetwork(t.Context(), "pestle-"+run+"-net", run, labels); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.importImage(t.Context(), path, run, labels); err != nil {
+			t.Fatal(err)
+		}
+	}
 	swept, err := e.Sweep(t.Context())
 	if err != nil {
 		t.Fatal(err)
