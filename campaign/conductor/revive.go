@@ -44,7 +44,7 @@ func (c *Conductor) diskFault(p *process) bool {
 }
 
 // revive starts the brokers again that ended themselves. One that is under a
-// fault that ends it is that fault's affair.
+// fault that ends it is that fault's affair until that has started it.
 func (c *Conductor) revive() error {
 	now := stream.Now()
 	for _, p := range c.processes {
@@ -59,7 +59,7 @@ func (c *Conductor) revive() error {
 }
 
 func (c *Conductor) ending(p *process) bool {
-	return slices.ContainsFunc(c.actions, func(a *action) bool { return a.on == p && ends(a.fault.Kind) })
+	return slices.ContainsFunc(c.actions, func(a *action) bool { return a.on == p && a.again == nil && ends(a.fault.Kind) })
 }
 
 // recovered tells whether every broker that ended itself serves again.

@@ -63,6 +63,33 @@ func TestAHarmedBrokerMayRefuseToStart(t *testing.T) {
 	}
 }
 
+// So may one that was killed and comes back while its bits are turned: it is
+// tried again until they are as they were, and the kill is over when it serves,
+// or when nothing more is to be hoped for.
+func TestAHarmedBrokerComesBackFromAKill(t *testing.T) {
+	for _, last := range []bool{false, true} {
+		run, host := newCluster(t,
+			faults.Fault{Kind: faults.BitRot, Target: "broker-1", Count: 1, For: 600 * millisecond},
+			faults.Fault{Kind: faults.Kill, Target: "broker-1", For: millisecond, Anchor: faults.Anchor{After: &faults.Event{Fault: 1}}})
+		life := func(n int) func() bool { return func() bool { return run.process("broker-1").lives == n } }
+		refuses := Exit{Code: exitRefuses, How: "exit status 2"}
+		busy := func(list ...string) { host.mu.Lock(); defer host.mu.Unlock(); host.idle = list }
+		busy("broker-1")
+		until(t, run, life(2))
+		host.end("broker-1", refuses)
+		until(t, run, life(3))
+		if last {
+			until(t, run, func() bool { return run.scheduler.Entries()[0].Ended != faults.Never })
+			host.end("broker-1", refuses)
+		}
+		busy()
+		carryOut(t, run, 1, 2)
+		if out := run.process("broker-1").node.out; out != last {
+			t.Errorf("the broker is given up: %t, want %t", out, last)
+		}
+	}
+}
+
 // A kill of a broker that ended itself just before has nothing to hit.
 func TestAKillOfABrokerThatIsGone(t *testing.T) {
 	run, host := newCluster(t,
