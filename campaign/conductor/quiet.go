@@ -50,8 +50,9 @@ func (q *quietness) close() error {
 	return q.desk.Close()
 }
 
-// asked tells whether the workload wants no faults now.
-func (q *quietness) asked() bool { return len(q.waiting) > 0 || stream.Now() < q.until }
+// asked tells whether no fault may be active now: the workload wants none, or
+// the window that stands in the history has not ended there.
+func (q *quietness) asked() bool { return len(q.waiting) > 0 || q.open || stream.Now() < q.until }
 
 // keepQuiet takes requests and does what they and the plan want at this moment.
 func (c *Conductor) keepQuiet() error {
