@@ -197,10 +197,10 @@ func TestABrokerOutlivesItsKillsInAContainer(t *testing.T) {
 		}
 		eventually(t, "the broker answers again, at the same address", func() bool { return answers(at.Call) })
 	}
+	eventually(t, "four starts are in its log", func() bool {
+		return strings.Count(logOf(t, l, "broker-1.log"), "on broker-1\n") == 4
+	})
 	log := logOf(t, l, "broker-1.log")
-	if n := strings.Count(log, "on broker-1\n"); n != 4 {
-		t.Errorf("its log has %d starts, want 4:\n%s", n, log)
-	}
 	if strings.Contains(log, "uid 0") || strings.Contains(log, "can be written to") {
 		t.Errorf("the broker is too privileged:\n%s", log)
 	}

@@ -38,7 +38,7 @@ func (e *Engine) importImage(ctx context.Context, program, run string, labels ma
 	if err == nil {
 		err = errors.Join(imported(answer), answer.Close())
 	}
-	content.Close() // the writer is to end in any case
+	_ = content.Close() // the writer is to end in any case; a pipe's Close cannot fail
 	if err != nil {
 		return "", fmt.Errorf("make the image %s: %w", name, err)
 	}

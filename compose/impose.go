@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"pestle/campaign/conductor"
@@ -111,21 +110,20 @@ type order struct {
 
 // orders translates a fault of the network into what each agent has to do: an
 // agent acts on what comes in, so every link is for the agent at its far end.
-// Orders of a later stage wait for those of an earlier one.
-func (h *Host) orders(f faults.Fault) (stages [][]order) {
+// What tears connections is for the target's agent alone.
+func (h *Host) orders(f faults.Fault) []order {
 	target := h.byName[f.Target]
 	switch f.Kind {
 	case faults.Reset:
-		return [][]order{{{target, agent.Request{Op: agent.Reset, Peers: h.others(target)}}}}
+		return []order{{target, agent.Request{Op: agent.Reset, Peers: h.hitBy(f)}}}
 	case faults.HalfOpen:
-		return [][]order{{{target, agent.Request{Op: agent.HalfOpen, Ref: f.Ref, Peers: h.others(target)}}}}
+		return []order{{target, agent.Request{Op: agent.HalfOpen, Ref: f.Ref, Peers: h.hitBy(f)}}}
+	case faults.Refuse:
+		return []order{{target, agent.Request{Op: agent.Refuse, Ref: f.Ref, Peers: h.hitBy(f)}}}
 	case faults.PowerLoss:
-		return [][]order{{{target, agent.Request{Op: agent.Silence, Ref: f.Ref}}}}
+		return []order{{target, agent.Request{Op: agent.Silence, Ref: f.Ref}}}
 	}
 	template := agent.Request{Op: agent.Block, Ref: f.Ref}
-	if f.Kind == faults.Refuse {
-		template.Op = agent.Refuse
-	}
 	if s, shapes := h.shaping(f); shapes {
 		template.Op, template.Shaping = agent.Shape, &s
 	}
@@ -141,12 +139,7 @@ func (h *Host) orders(f faults.Fault) (stages [][]order) {
 			list = append(list, order{to, r})
 		}
 	}
-	stages = append(stages, list)
-	if f.Kind == faults.Refuse {
-		// Refused first, torn then: who tries again at once must not get through.
-		stages = append(stages, []order{{target, agent.Request{Op: agent.Reset, Peers: h.hitBy(f)}}})
-	}
-	return stages
+	return list
 }
 
 // shaping tells what a fault does to the packets that it is on.
@@ -174,16 +167,6 @@ func (h *Host) shaping(f faults.Fault) (agent.Shaping, bool) {
 	return s, true
 }
 
-// others are the addresses of all pods but one.
-func (h *Host) others(but *pod) (list []netip.Addr) {
-	for _, p := range h.pods {
-		if p != but {
-			list = append(list, p.address)
-		}
-	}
-	return list
-}
-
 // hitBy are the addresses whose packets to the target the fault is on.
 func (h *Host) hitBy(f faults.Fault) (list []netip.Addr) {
 	for _, p := range h.pods {
@@ -196,41 +179,32 @@ func (h *Host) hitBy(f faults.Fault) (list []netip.Addr) {
 
 // disturb gives the orders of a fault of the network.
 func (h *Host) disturb(ctx context.Context, f faults.Fault) (outcome, error) {
-	var out outcome
-	var done []string
-	for _, stage := range h.orders(f) {
-		answers, err := command(ctx, stage)
-		if err != nil {
-			return out, err
-		}
-		pods, torn := 0, 0
-		for _, a := range answers {
-			out.at = max(out.at, a.At)
-			pods++
-			torn += a.Torn
-		}
-		if pods == 0 {
-			return out, errors.New("it is on no link of this run")
-		}
-		words := fmt.Sprintf("%s at %d pods", answers[0].Op, pods)
-		if torn > 0 {
-			words += fmt.Sprintf(", %d connections torn", torn)
-		}
-		done = append(done, words)
+	orders := h.orders(f)
+	if len(orders) == 0 {
+		return outcome{}, errors.New("it is on no link of this run")
 	}
-	out.evidence = "agents: " + strings.Join(done, "; ")
+	answers, err := command(ctx, orders)
+	if err != nil {
+		return outcome{}, err
+	}
+	var out outcome
+	torn := 0
+	for _, a := range answers {
+		out.at = max(out.at, a.At)
+		torn += a.Torn
+	}
+	out.evidence = fmt.Sprintf("agents: %s at %d of %d pods", answers[0].Op, len(answers), len(h.pods))
+	if torn > 0 {
+		out.evidence += fmt.Sprintf(", %d connections torn", torn)
+	}
 	return out, nil
 }
 
 // calm takes the orders back.
 func (h *Host) calm(ctx context.Context, f faults.Fault) (outcome, error) {
 	var lifts []order
-	for _, stage := range h.orders(f) {
-		for _, o := range stage {
-			if o.request.Op.Imposes() {
-				lifts = append(lifts, order{o.pod, agent.Request{Op: agent.Lift, Ref: f.Ref}})
-			}
-		}
+	for _, o := range h.orders(f) {
+		lifts = append(lifts, order{o.pod, agent.Request{Op: agent.Lift, Ref: f.Ref}})
 	}
 	answers, err := command(ctx, lifts)
 	if err != nil {
@@ -300,11 +274,7 @@ func (h *Host) canDisturb(f faults.Fault) string {
 	case f.Kind == faults.Refuse:
 		request.Op = agent.Refuse
 	}
-	needs := request.Needs()
-	if f.Kind == faults.Refuse {
-		needs = append(needs, agent.Request{Op: agent.Reset}.Needs()...)
-	}
-	for _, need := range needs {
+	for _, need := range request.Needs() {
 		for _, p := range h.pods {
 			if why := lacks(p.report.Abilities, need); why != "" {
 				return why

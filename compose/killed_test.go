@@ -2,6 +2,7 @@ package compose
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -73,7 +74,7 @@ func beVictim(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	eventually(t, "the broker answers", func() bool { return answers(h.Address(1).Call) })
-	os.Stdout.WriteString("up\n")
+	fmt.Println("up")
 	time.Sleep(time.Minute)
 	t.Fatal("it was not killed")
 }

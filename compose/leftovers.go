@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -204,11 +203,4 @@ func (r Run) Words() string {
 		}
 	}
 	return fmt.Sprintf("%s: %s", r.ID, strings.Join(parts, ", "))
-}
-
-// merged returns labels with those of more added.
-func merged(labels, more map[string]string) map[string]string {
-	all := maps.Clone(labels)
-	maps.Copy(all, more)
-	return all
 }

@@ -84,7 +84,7 @@ func dynamic(path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	for _, segment := range file.Progs {
 		if segment.Type == elf.PT_INTERP {
 			return fmt.Errorf("%s is not static: it was built with CGO_ENABLED=1", path)
