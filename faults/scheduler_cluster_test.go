@@ -59,7 +59,7 @@ func TestSchedulerOfACluster(t *testing.T) {
 				{1100, "ended 3", ""}, {1100, "due", "5"}, {1100, "seeks", "false"},
 				{1400, "ended 1", ""}, {1400, "due", ""}, {1400, "ended 5", ""}, {1400, "due", "2"},
 			},
-			notes: []string{"", "", "", "too many brokers were away", "", ""},
+			notes: []string{"", "", "its target was not there to be hit", "too many brokers were away", "its target was not there to be hit", ""},
 		},
 		{
 			name: "a point of recovery is hit while its broker is away already",

@@ -156,7 +156,7 @@ func TestScheduler(t *testing.T) {
 			name:   "it does not come when the other could not be carried out",
 			faults: []Fault{at(1000, Pause, "broker-1", 800), after(Event{Fault: 1}, Kill, "producer-1", 100)},
 			steps:  []step{{1000, "due", "1"}, {1200, "ended 1", ""}, {19_000, "due", ""}},
-			notes:  []string{"", "its trigger did not come"},
+			notes:  []string{"its target was not there to be hit", "its trigger did not come"},
 		},
 		{
 			name:   "what was never due says why",
@@ -307,7 +307,7 @@ func TestEntriesTellWhatHappened(t *testing.T) {
 	want := []Entry{
 		{Ref: 1, Kind: Kill, Target: "broker-1", Asked: 1002 * millisecond, Effective: 1010 * millisecond, Ended: 1400 * millisecond, Lateness: 10 * millisecond},
 		{Ref: 2, Kind: Pause, Target: "broker-1", Asked: 1400 * millisecond, Effective: 1401 * millisecond, Ended: Never, Lateness: 301 * millisecond},
-		{Ref: 3, Kind: Stop, Target: "producer-1", Asked: 1451 * millisecond, Effective: Never, Ended: 1460 * millisecond},
+		{Ref: 3, Kind: Stop, Target: "producer-1", Asked: 1451 * millisecond, Effective: Never, Ended: 1460 * millisecond, Note: "its target was not there to be hit"},
 	}
 	if got := s.Entries(); !slices.Equal(got, want) {
 		t.Errorf("entries\n got %+v\nwant %+v", got, want)

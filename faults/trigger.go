@@ -321,8 +321,8 @@ func (s *Scheduler) room(t int64, f Fault) (int64, bool) {
 	return t, t+f.For+Margin <= s.chaos
 }
 
-// Entries returns the journal so far, by Ref. A fault that was never handed
-// out says why in its Note.
+// Entries returns the journal so far, by Ref. A fault that had no effect
+// says why in its Note.
 func (s *Scheduler) Entries() []Entry {
 	out := make([]Entry, 0, len(s.items))
 	for i := range s.items {
@@ -350,6 +350,8 @@ func (s *Scheduler) entry(it *item) Entry {
 		e.Note = "its target was still under another fault"
 	case it.state == armed && it.due > s.now:
 		e.Note = "not due yet"
+	case it.state == over && it.effective == Never:
+		e.Note = "its target was not there to be hit"
 	case it.state == armed, it.state == dropped:
 		e.Note = "no room before the end of chaos"
 	}
