@@ -75,6 +75,8 @@ func (h *Host) examine(ctx context.Context, d *Diagnosis) error {
 		return err
 	}
 	h.pods = append(h.pods, trial)
+	ctx, cancel := whole(ctx)
+	defer cancel()
 	if err := h.project.startAgent(ctx, trial); err != nil {
 		return fmt.Errorf("start an agent: %w; its log ends: %s", err, conductor.LastWords(trial.log.Name()))
 	}

@@ -2,12 +2,14 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -260,6 +262,33 @@ func TestAPausedProcessDoesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "it goes on", func() bool { return answers(call) })
+}
+
+func TestARunThatIsGivenUpLeavesNothing(t *testing.T) {
+	engineFor(t)
+	path, err := standin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, giveUp := context.WithCancel(t.Context())
+	h := New(Options{Program: path})
+	prepared := make(chan error)
+	l := layout(t, 3)
+	go func() { prepared <- h.Prepare(ctx, l) }()
+	e := engineFor(t)
+	eventually(t, "its first containers are there", func() bool {
+		runs, err := e.Runs(context.Background())
+		return err == nil && slices.ContainsFunc(runs, func(r Run) bool { return r.ID == runID(l.Dir) && len(r.Containers) > 0 })
+	})
+	giveUp()
+	if err := <-prepared; err != nil && !errors.Is(err, context.Canceled) { // it may be done just in time
+		t.Errorf("prepared: %v", err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(settle) // what the engine had still been asked for it would have made by now
+	nothingLeft(t, h.project.run)
 }
 
 func TestASweepTakesDeadRunsOnly(t *testing.T) {

@@ -113,8 +113,20 @@ func (h *Host) Prepare(ctx context.Context, l conductor.Layout) error {
 	return h.makePods(ctx)
 }
 
+// stepWithin bounds one step of the preparation.
+const stepWithin = time.Minute
+
+// whole returns the context of a step that is finished also when the run is
+// given up meanwhile: what the engine was asked for it would make all the same,
+// after everything was removed.
+func whole(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), stepWithin)
+}
+
 // makeProject makes what all containers of the run have in common.
 func (h *Host) makeProject(ctx context.Context) error {
+	ctx, cancel := whole(ctx)
+	defer cancel()
 	run := runID(h.layout.Dir)
 	h.project = project{
 		engine: h.engine, run: run, dir: h.layout.Dir,
@@ -178,6 +190,11 @@ func (h *Host) makePods(ctx context.Context) error {
 		Broker: h.brokerFlags(), Quiet: stopFaultsPath,
 	}
 	return parallel(h.pods, func(p *pod) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		ctx, cancel := whole(ctx)
+		defer cancel()
 		return h.project.makePod(ctx, p, h.layout.Command(p.Process, site), h.layout.Environment(p.Process, site), h.mounts(p.Process))
 	})
 }

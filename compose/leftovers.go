@@ -122,21 +122,55 @@ func stateOf(labels map[string]string) State {
 // Sweep removes what runs left behind whose harness is gone, and returns those
 // runs. It touches nothing else. Two sweeps at once do no harm.
 func (e *Engine) Sweep(ctx context.Context) ([]Run, error) {
-	runs, err := e.Runs(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("look for what dead runs left: %w", err)
-	}
-	var swept []Run
-	for _, r := range runs {
-		if r.State != Dead {
-			continue
+	return e.Clear(ctx, func(r Run) bool { return r.State == Dead })
+}
+
+// What a harness had asked for when it was killed the engine goes on to make.
+const (
+	settle = 300 * time.Millisecond // how long it may take for that
+	rounds = 5                      // how often it is looked for
+)
+
+// Clear removes every run that is wanted, and looks again until none of them
+// has anything left. It returns what it has removed.
+func (e *Engine) Clear(ctx context.Context, wanted func(Run) bool) ([]Run, error) {
+	var cleared []Run
+	for range rounds {
+		runs, err := e.Runs(ctx)
+		if err != nil {
+			return cleared, fmt.Errorf("look for what runs left: %w", err)
 		}
-		if err := e.Remove(ctx, r); err != nil {
-			return swept, err
+		runs = slices.DeleteFunc(runs, func(r Run) bool { return !wanted(r) })
+		if len(runs) == 0 {
+			break
 		}
-		swept = append(swept, r)
+		for _, r := range runs {
+			if err := e.Remove(ctx, r); err != nil {
+				return cleared, err
+			}
+			cleared = addTo(cleared, r)
+		}
+		select {
+		case <-ctx.Done():
+			return cleared, ctx.Err()
+		case <-time.After(settle):
+		}
 	}
-	return swept, nil
+	return cleared, nil
+}
+
+// addTo adds what was found of a run to what was found of it before.
+func addTo(list []Run, r Run) []Run {
+	i := slices.IndexFunc(list, func(other Run) bool { return other.ID == r.ID && other.Owner == r.Owner })
+	if i < 0 {
+		return append(list, r)
+	}
+	was := &list[i]
+	was.Containers = append(was.Containers, r.Containers...)
+	was.Networks = append(was.Networks, r.Networks...)
+	was.Volumes = append(was.Volumes, r.Volumes...)
+	was.Images = append(was.Images, r.Images...)
+	return list
 }
 
 // removeWithin bounds the removal of one object. The engine takes its time to

@@ -58,24 +58,21 @@ func takeDown(cmd *cobra.Command, engine *compose.Engine, names []string, all bo
 			errs = append(errs, fmt.Errorf("there is no run %s in the engine; pestle down without arguments lists those that there are", name))
 		}
 	}
-	removed := 0
+	wanted := func(r compose.Run) bool {
+		return slices.Contains(names, r.ID) || len(names) == 0 && (r.State == compose.Dead || all && r.State != compose.Unsigned)
+	}
+	// What an interrupt leaves half-way is of no use to anybody.
+	removed, err := engine.Clear(context.WithoutCancel(cmd.Context()), wanted)
+	for _, r := range removed {
+		fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", r.Words())
+	}
 	for _, r := range runs {
-		wanted := slices.Contains(names, r.ID) || len(names) == 0 && (r.State == compose.Dead || all && r.State != compose.Unsigned)
-		switch {
-		case wanted:
-			// What an interrupt leaves half-way is of no use to anybody.
-			if err := engine.Remove(context.WithoutCancel(cmd.Context()), r); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", r.Words())
-			removed++
-		case len(names) == 0:
+		if len(names) == 0 && !wanted(r) {
 			fmt.Fprintf(cmd.OutOrStdout(), "left alone %s (%s)\n", r.Words(), r.State)
 		}
 	}
-	if removed == 0 && len(errs) == 0 {
+	if len(removed) == 0 && err == nil && len(names) == 0 {
 		fmt.Fprintln(cmd.OutOrStdout(), "nothing to remove")
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, err)...)
 }
