@@ -41,12 +41,16 @@ func engineFor(t *testing.T) *Engine {
 	return e
 }
 
+// standinDir is where the stand-in was built; "": it was not.
+var standinDir string
+
 // standin builds the program that stands in for Pestle, once.
 var standin = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "pestle-standin")
 	if err != nil {
 		return "", err
 	}
+	standinDir = dir
 	path := filepath.Join(dir, "standin")
 	cmd := exec.Command("go", "build", "-ldflags=-s", "-o", path, "./testdata/standin")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH)
@@ -58,9 +62,7 @@ var standin = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := standin(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path)) // the system's temporary directory: it is emptied in time
-	}
+	_ = os.RemoveAll(standinDir) // it lies in the system's temporary directory, which is emptied in time
 	os.Exit(code)
 }
 
