@@ -6,4 +6,6 @@ import "net/netip"
 // IPv6 too are shown with their IPv4 addresses.
 type Connection struct {
 	Local, Peer netip.AddrPort
+
+	cookie [2]uint32 // by which the kernel knows this one from others of the same addresses
 }

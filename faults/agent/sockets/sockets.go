@@ -3,12 +3,14 @@
 package sockets
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,7 +39,7 @@ func With(covers func(peer netip.Addr) bool) ([]Connection, error) {
 			return nil, fmt.Errorf("list TCP connections: %w", err)
 		}
 		for _, s := range all {
-			c := Connection{endpoint(s.ID.Source, s.ID.SourcePort), endpoint(s.ID.Destination, s.ID.DestinationPort)}
+			c := Connection{endpoint(s.ID.Source, s.ID.SourcePort), endpoint(s.ID.Destination, s.ID.DestinationPort), s.ID.Cookie}
 			if live[s.State] && c.Local.Addr().Is4() && c.Peer.Addr().Is4() && covers(c.Peer.Addr()) {
 				connections = append(connections, c)
 			}
@@ -67,16 +69,44 @@ func endpoint(ip net.IP, port uint16) netip.AddrPort {
 func Destroy(connections []Connection) (int, error) {
 	torn := 0
 	for _, c := range connections {
-		err := netlink.SocketDestroy(net.TCPAddrFromAddrPort(c.Local), net.TCPAddrFromAddrPort(c.Peer))
+		err := destroy(c)
 		switch {
 		case err == nil:
 			torn++
-		case errors.Is(err, unix.ENOENT): // it ended by itself
+		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESTALE): // it ended by itself
 		default:
 			return torn, fmt.Errorf("end the connection of %s with %s: %w", c.Local, c.Peer, err)
 		}
 	}
 	return torn, nil
+}
+
+// destroy ends one connection. Its cookie goes along: without it the kernel takes
+// the listener of the same port for a connection that is gone.
+func destroy(c Connection) error {
+	request := nl.NewNetlinkRequest(nl.SOCK_DESTROY, unix.NLM_F_ACK)
+	request.AddData(wanted(c))
+	_, err := request.Execute(unix.NETLINK_INET_DIAG, 0)
+	return err
+}
+
+// wanted is a connection as the kernel is asked for it: struct inet_diag_req_v2.
+type wanted Connection
+
+// Len is the request's size in bytes.
+func (wanted) Len() int { return 56 }
+
+// Serialize returns family, protocol and the connection's identity.
+func (w wanted) Serialize() []byte {
+	b := make([]byte, w.Len())
+	b[0], b[1] = unix.AF_INET, unix.IPPROTO_TCP
+	binary.BigEndian.PutUint16(b[8:], w.Local.Port())
+	binary.BigEndian.PutUint16(b[10:], w.Peer.Port())
+	copy(b[12:], w.Local.Addr().AsSlice())
+	copy(b[28:], w.Peer.Addr().AsSlice())
+	binary.NativeEndian.PutUint32(b[48:], w.cookie[0])
+	binary.NativeEndian.PutUint32(b[52:], w.cookie[1])
+	return b
 }
 
 // Probe tells why connections cannot be ended here; nil: they can. It makes one
