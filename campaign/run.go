@@ -117,7 +117,8 @@ func conclude(dir string, run reports.Run, plan scenarios.Plan, verdict checker.
 	var events []history.Event
 	if !missing {
 		// A run that failed before its first line has no history.
-		if events, err = stream.ReadDir(dir); err != nil && run.HarnessError == "" {
+		early := run.Partial // it was given up, maybe before it began
+		if events, err = stream.ReadDir(dir); err != nil && run.HarnessError == "" && !(early && errors.Is(err, stream.ErrNone)) {
 			run.HarnessError = err.Error()
 		}
 	}

@@ -101,16 +101,19 @@ func ReadFile(path string) (events []history.Event, err error) {
 	}
 }
 
+// ErrNone means that a directory has no history: it is no run's, or one that
+// ended before its first line.
+var ErrNone = errors.New("there is no history/*.ndjson")
+
 // ReadDir returns the events of every history/*.ndjson of a run directory, in
-// the order of history.Event.Before. It is an error when there is no such
-// file.
+// the order of history.Event.Before. It is ErrNone when there is no such file.
 func ReadDir(run string) ([]history.Event, error) {
 	paths, err := filepath.Glob(filepath.Join(escapeGlob(run), "history", "*.ndjson"))
 	if err != nil {
 		return nil, fmt.Errorf("read histories of %s: %w", run, err)
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("read histories of %s: there is no history/*.ndjson: name a run directory", run)
+		return nil, fmt.Errorf("read histories of %s: %w: name a run directory", run, ErrNone)
 	}
 	m := history.NewMerger(paths...)
 	total := 0
