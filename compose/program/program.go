@@ -170,7 +170,11 @@ func build(ctx context.Context, source string, w Wanted) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", arguments(out, tags)...)
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+w.Arch, "GOFLAGS=")
-	if said, err := cmd.CombinedOutput(); err != nil {
+	said, err := cmd.CombinedOutput()
+	if err != nil && ctx.Err() != nil {
+		return "", fmt.Errorf("build the containers' program: %w", ctx.Err())
+	}
+	if err != nil {
 		return "", fmt.Errorf("build the containers' program: (cd %s && CGO_ENABLED=0 GOOS=linux GOARCH=%s go %s): %w\n%.2000s",
 			source, w.Arch, strings.Join(cmd.Args[1:], " "), err, said)
 	}
