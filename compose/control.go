@@ -14,9 +14,7 @@ import (
 
 	"pestle/faults"
 	"pestle/faults/agent"
-	"pestle/faults/clock"
 	"pestle/faults/control"
-	"pestle/faults/disk"
 	"pestle/history/stream"
 )
 
@@ -190,23 +188,19 @@ func (h *Host) mend(ctx context.Context, f faults.Fault) (outcome, error) {
 	}
 }
 
-// mendAtRest ends a fault in the files of a broker that does not run.
+// mendAtRest ends a fault in the files of a broker that does not run, for when it
+// runs again.
 func (h *Host) mendAtRest(f faults.Fault) error {
 	if spec, _ := faults.Find(f.Kind); spec.Class != faults.OfMedia {
 		return nil
 	}
-	dir, err := disk.Open(filepath.Join(h.layout.Dir, "data", f.Target), disk.Options{})
-	if err != nil {
-		return err
-	}
-	_, err = dir.Lift(f.Ref)
-	return err
+	return control.Mend(filepath.Join(h.layout.Dir, "data", f.Target), f.Ref)
 }
 
 func (h *Host) canSpoil(faults.Fault) string { return "" } // all brokers are of a build with tag chaos
 
 // spoils tells whether a kind is for a broker's control port.
-func spoils(k faults.Kind) bool { return disk.Does(k) || clock.Does(k) }
+func spoils(k faults.Kind) bool { return control.Carries(k) }
 
 // again puts a process that is being started under the faults that its
 // predecessor was under. Operations that were to fail have had their chance:

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"io"
 	"math/bits"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"pestle/faults"
+	"pestle/faults/control"
 )
 
 // patience bounds a wait for something that must happen.
@@ -283,6 +286,30 @@ func TestBitRot(t *testing.T) {
 	r.lift(0)
 	if n := r.differing(); n != 0 {
 		t.Errorf("%d bits are turned after healing", n)
+	}
+}
+
+// TestMendedWhileNobodyRuns: damage that is over when its process is gone is
+// undone for the next one, and only that.
+func TestMendedWhileNobodyRuns(t *testing.T) {
+	r := newRig(t, Options{})
+	r.impose(faults.Fault{Kind: faults.BitRot, Count: 5})
+	must(t, control.Mend(r.path, 2))
+	r.d = open(t, r.path)
+	if r.differing() == 0 {
+		t.Fatal("the damage of a fault that is not over is undone")
+	}
+	must(t, control.Mend(r.path, 1))
+	r.d = open(t, r.path)
+	if n := r.differing(); n != 0 {
+		t.Errorf("%d bits are still turned", n)
+	}
+	if refs, err := control.ToMend(r.path); len(refs) > 0 || err != nil {
+		t.Errorf("still to mend: %v, %v", refs, err)
+	}
+	must(t, os.WriteFile(filepath.Join(r.path, ".chaos", "mend"), []byte("1\nall\n"), 0o644))
+	if _, err := Open(r.path, Options{}); err == nil || !strings.Contains(err.Error(), `"all" is no number of a fault; remove the line`) {
+		t.Errorf("a note that is none: %v", err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"pestle/faults"
+	"pestle/faults/control"
 )
 
 // hiddenName is the directory of the ledger and of every file's second name.
@@ -73,7 +74,22 @@ func Open(path string, o Options) (*Dir, error) {
 	if err := d.reconcile(before); err != nil {
 		return nil, err
 	}
-	return d, nil
+	return d, d.mend()
+}
+
+// mend undoes the damage of faults that ended while no process had the
+// directory.
+func (d *Dir) mend() error {
+	refs, err := control.ToMend(d.path)
+	for _, ref := range refs {
+		if err == nil {
+			_, err = d.Lift(ref)
+		}
+	}
+	if err == nil {
+		err = control.Mended(d.path)
+	}
+	return err
 }
 
 func (d *Dir) name(name string) string { return filepath.Join(d.path, name) }
