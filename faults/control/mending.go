@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Damage of the medium stays when its process is gone, and then there is no
-// port to ask for its end. It is noted in the data directory and done with when
-// the next process opens that.
-const mendingName = ".chaos/mend"
+// Mending is the note in a data directory of damage that is over. Damage of the
+// medium stays when its process is gone, and then there is no port to ask for its
+// end: the next process that opens the directory undoes it.
+const Mending = ".chaos/mend"
 
 // maxMending bounds the note, in bytes: more than a plan has faults.
 const maxMending = 64 << 10
@@ -23,7 +23,7 @@ const maxMending = 64 << 10
 // Mend notes that the damage of a fault is over, for a broker that does not run.
 // Its data directory must have been opened by one of a chaos build.
 func Mend(data string, ref int) error {
-	f, err := os.OpenFile(filepath.Join(data, mendingName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(filepath.Join(data, Mending), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("note that fault %d is over: %w", ref, err)
 	}
@@ -36,7 +36,7 @@ func Mend(data string, ref int) error {
 
 // ToMend returns the faults that Mend noted, in its order; none without a note.
 func ToMend(data string) (refs []int, err error) {
-	f, err := os.Open(filepath.Join(data, mendingName))
+	f, err := os.Open(filepath.Join(data, Mending))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -57,7 +57,7 @@ func ToMend(data string) (refs []int, err error) {
 
 // Mended removes the note.
 func Mended(data string) error {
-	if err := os.Remove(filepath.Join(data, mendingName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(data, Mending)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the note of faults that are over: %w", err)
 	}
 	return nil

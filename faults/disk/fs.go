@@ -57,7 +57,10 @@ func Open(path string, o Options) (*Dir, error) {
 	if err := os.MkdirAll(d.hidden(""), 0o755); err != nil {
 		return nil, fmt.Errorf("make a directory for the fault file system: %w; the data directory must exist and be writable", err)
 	}
-	var err error
+	over, err := control.ToMend(path)
+	if err != nil {
+		return nil, err
+	}
 	var before bool
 	if d.m, before, err = readLedger(d.hidden("ledger")); err != nil {
 		return nil, err
@@ -74,22 +77,21 @@ func Open(path string, o Options) (*Dir, error) {
 	if err := d.reconcile(before); err != nil {
 		return nil, err
 	}
-	return d, d.mend()
+	if err := d.mend(over); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // mend undoes the damage of faults that ended while no process had the
 // directory.
-func (d *Dir) mend() error {
-	refs, err := control.ToMend(d.path)
-	for _, ref := range refs {
-		if err == nil {
-			_, err = d.Lift(ref)
+func (d *Dir) mend(over []int) error {
+	for _, ref := range over {
+		if _, err := d.Lift(ref); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = control.Mended(d.path)
-	}
-	return err
+	return control.Mended(d.path)
 }
 
 func (d *Dir) name(name string) string { return filepath.Join(d.path, name) }

@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+
+	"pestle/faults/control"
 )
 
 // reconcile makes the medium agree with the real files. A kill may have come
@@ -55,7 +58,7 @@ func (d *Dir) sweep() error {
 	}
 	for _, e := range entries {
 		file, err := strconv.ParseUint(e.Name(), 10, 64)
-		if e.Name() == "ledger" || err == nil && d.m.Files[file] != nil {
+		if e.Name() == "ledger" || e.Name() == filepath.Base(control.Mending) || err == nil && d.m.Files[file] != nil {
 			continue
 		}
 		if err := os.Remove(d.hidden(e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
