@@ -44,6 +44,7 @@ func (h *Host) canSlowDown(faults.Fault) string {
 
 // The numbers of running a container out of memory.
 const (
+	causeWithin   = 2 * time.Second
 	headroom      = 8 << 20 // bytes it may still take when the limit is set: less, and the limit is refused
 	limitTries    = 20      // it grows while the limit is being set
 	exhaustWithin = 20 * time.Second
@@ -108,11 +109,18 @@ func (h *Host) squeeze(ctx context.Context, p *pod) (int64, error) {
 func (h *Host) awaitDeath(ctx context.Context, p *pod) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, exhaustWithin)
 	defer cancel()
+	var gone time.Time
 	for {
 		seen, err := h.engine.api.ContainerInspect(ctx, p.process.id)
+		if err == nil && !seen.State.Running && gone.IsZero() {
+			gone = time.Now()
+		}
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("look whether it still lives: %w", err)
+		case !seen.State.Running && !seen.State.OOMKilled && time.Since(gone) < causeWithin:
+			// The engine hears of the end and of its cause one after the other, in
+			// either order.
 		case !seen.State.Running && !seen.State.OOMKilled:
 			return "", fmt.Errorf("it ended with exit status %d before its memory did", seen.State.ExitCode)
 		case !seen.State.Running:
