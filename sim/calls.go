@@ -42,6 +42,9 @@ func (w *world) replied(now int64, id core.RequestID, reply *core.Reply) {
 func (w *world) answered(now int64, r *request) {
 	r.reply = r.coming
 	if r.reply.Stats != nil {
+		if w.statistics != nil {
+			w.statistics(now, r.broker.name, r.reply.Stats)
+		}
 		w.brokerOf(r.broker).lookAtStatistics(now, r.reply.Stats)
 	}
 }

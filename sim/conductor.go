@@ -68,7 +68,7 @@ func (w *world) prepare() {
 	w.armed = never
 	w.waited = waitedPoints(w.plan.Faults)
 	w.later(tickEvery, evTick, 0, 0)
-	if w.watch != nil {
+	if w.watch != nil || w.statistics != nil {
 		w.later(statisticsEvery, evStatistics, 0, 0)
 	}
 }

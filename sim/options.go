@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"pestle/broker/core"
 	"pestle/faults"
 	"pestle/history"
 	"pestle/scenarios"
+	"pestle/sim/network"
 )
 
 // Options say what to run.
@@ -14,6 +16,11 @@ type Options struct {
 	Sink  func(history.Event) error // gets every event in merged order; an error ends the run
 	Until Limit                     // where to stop; zero: at the end
 	Log   func(line string)         // gets every event and effect in words; nil: nobody wants them, and the run is many times faster
+
+	// Statistics gets what each broker answers when it is asked for its
+	// statistics, once a second; now is virtual. nil: nobody wants them, and a
+	// broker alone is not asked.
+	Statistics func(now int64, broker string, s *core.Stats)
 }
 
 // Limit is a place in a run. A zero field does not limit.
@@ -35,10 +42,11 @@ type Result struct {
 	States    []State        // by process: the state files of the workload
 	Logs      []State        // by process: what the brokers logged, a line each with its time
 
-	Bites    []Bites // how often faults of the disk made a difference, by kind
-	Points   []Count // how often each named point of the broker was passed
-	WarmedUp bool    // warm-up reached the plan's floor
-	Partial  bool    // Until came first
+	Bites    []Bites     // how often faults of the disk made a difference, by kind
+	Met      network.Met // what faults did to packets between brokers
+	Points   []Count     // how often each named point of the broker was passed
+	WarmedUp bool        // warm-up reached the plan's floor
+	Partial  bool        // Until came first
 }
 
 // Stream is the history of one process.

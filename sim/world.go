@@ -39,6 +39,8 @@ type world struct {
 	until Limit
 	log   func(string)
 
+	statistics func(int64, string, *core.Stats)
+
 	queue     *schedule.Queue
 	net       *network.Network
 	datagrams *network.Datagrams // between brokers
@@ -76,7 +78,7 @@ func newWorld(o Options, source *lots) (*world, error) {
 	}
 	w := &world{
 		plan: o.Plan, seed: random.Mix(o.Plan.Seed ^ random.Mix(o.Noise)), until: o.Until, log: o.Log,
-		lots: source, trace: newTrace(),
+		statistics: o.Statistics, lots: source, trace: newTrace(),
 	}
 	if w.until.Time == 0 {
 		w.until.Time = never
@@ -271,7 +273,7 @@ func (w *world) result() Result {
 	if w.scheduler != nil {
 		r.Faults = w.scheduler.Entries()
 	}
-	r.Points = w.pointCounts()
+	r.Points, r.Met = w.pointCounts(), w.datagrams.Met()
 	for i := range w.record.streams {
 		s := &w.record.streams[i]
 		r.Histories = append(r.Histories, Stream{s.name, s.events()})

@@ -14,7 +14,14 @@ type Datagrams struct {
 	profile DatagramProfile
 	packets []Packet // on their way, by slot
 	free    []uint64 // slots
+	met     Met
 }
+
+// Met counts the packets that faults made come twice or damaged.
+type Met struct{ Doubled, Damaged int64 }
+
+// Met returns what faults have done to the packets so far.
+func (d *Datagrams) Met() Met { return d.met }
 
 // DatagramProfile is how unreliable packets are without any fault.
 type DatagramProfile struct {
@@ -45,6 +52,9 @@ func (d *Datagrams) Send(now int64, p Packet) {
 	copies := 1
 	if twice := max(d.profile.DuplicatePermille, l.state.DuplicatePermille); twice > 0 && l.stream.Permille(twice) {
 		copies = 2
+		if l.state.DuplicatePermille > 0 {
+			d.met.Doubled++
+		}
 	}
 	for range copies {
 		d.send(now, l, p)
@@ -58,6 +68,7 @@ func (d *Datagrams) send(now int64, l *link, p Packet) {
 	}
 	if c := l.state.CorruptPermille; c > 0 && len(p.Data) > 0 && l.stream.Permille(c) {
 		p.Data = l.corrupted(p.Data)
+		d.met.Damaged++
 	}
 	at := l.departure(now, len(p.Data), &d.network.profile) + l.latency(&d.network.profile)
 	if d.profile.ReorderPermille > 0 && l.stream.Permille(d.profile.ReorderPermille) {
