@@ -266,6 +266,19 @@ func TestAPausedProcessDoesNothing(t *testing.T) {
 	eventually(t, "it goes on", func() bool { return answers(call) })
 }
 
+// An agent that is gone carries no fault out, and nothing else would show it
+// before one is due.
+func TestAnAgentThatIsGoneEndsTheRun(t *testing.T) {
+	h, _ := prepared(t, 1)
+	if err := h.engine.api.ContainerKill(t.Context(), h.byName["broker-1"].owner, "KILL"); err != nil {
+		t.Fatal(err)
+	}
+	e := exitOn(t, h)
+	if e.Process != "broker-1" || e.Err == nil || !strings.Contains(e.Err.Error(), "-broker-1-pod that owns its network, has ended (signal: killed)") {
+		t.Errorf("it is told as %+v", e)
+	}
+}
+
 func TestARunThatIsGivenUpLeavesNothing(t *testing.T) {
 	engineFor(t)
 	path, err := standin()

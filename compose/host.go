@@ -110,7 +110,30 @@ func (h *Host) Prepare(ctx context.Context, l conductor.Layout) error {
 	if err := h.makeProject(ctx); err != nil {
 		return err
 	}
-	return h.makePods(ctx)
+	if err := h.makePods(ctx); err != nil {
+		return err
+	}
+	for _, p := range h.pods {
+		h.background.Go(func() { h.guard(p) })
+	}
+	return nil
+}
+
+// guard ends the run when an agent does that nobody has ended. Its pod's network
+// goes on as it was, so a run that did not look would judge what no fault has
+// touched.
+func (h *Host) guard(p *pod) {
+	select {
+	case <-p.agent.Done():
+	case <-h.ctx.Done():
+		return
+	}
+	how := h.project.howItEnded(h.ctx, p.owner)
+	select {
+	case h.exits <- conductor.Exit{Process: p.Name, Err: fmt.Errorf("its agent, the container %s-pod that owns its network, has ended (%s); its log ends: %s",
+		h.project.name(p.Name), how, conductor.LastWords(p.log.Name()))}:
+	case <-h.ctx.Done():
+	}
 }
 
 // stepWithin bounds one step of the preparation.

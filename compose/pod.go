@@ -159,6 +159,19 @@ func (e *Engine) published(ctx context.Context, id string, port nat.Port) (strin
 	return "", fmt.Errorf("the engine published no port for %s", port)
 }
 
+// howItEnded tells, for people, how a container has ended.
+func (p *project) howItEnded(ctx context.Context, id string) string {
+	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	ended, failed := p.engine.api.ContainerWait(ctx, id, container.WaitConditionNotRunning)
+	select {
+	case end := <-ended:
+		return exitOf(int(end.StatusCode), false).How
+	case err := <-failed:
+		return "nobody knows how: " + err.Error()
+	}
+}
+
 // close lets go of the agent, which ends by that.
 func (p *pod) close() error {
 	if p.stream.Conn == nil {

@@ -348,6 +348,9 @@ func (c *Conductor) observe(e history.Event) {
 // of the end of the run, or what a broker does whose disk fails; others end the
 // run.
 func (c *Conductor) exited(e Exit) error {
+	if e.Err != nil { // of whichever incarnation: the run ends
+		return fmt.Errorf("run %s: %w", e.Process, e.Err)
+	}
 	p := c.process(e.Process)
 	if p == nil || e.Life != p.lives || !p.running {
 		return fmt.Errorf("incarnation %d of %s has ended, which does not run", e.Life, e.Process)
@@ -357,9 +360,6 @@ func (c *Conductor) exited(e Exit) error {
 		if err := c.inbox.close(p.Name, c.observe); err != nil {
 			return err
 		}
-	}
-	if e.Err != nil {
-		return fmt.Errorf("run %s: %w", p.Name, e.Err)
 	}
 	if p.endedAsAsked(e) {
 		return nil

@@ -95,11 +95,11 @@ type Endpoints struct {
 // Exit is the end of an incarnation.
 type Exit struct {
 	Process string
-	Life    int            // which incarnation, from 1: how often Start was called
+	Life    int            // which incarnation, from 1: how often Start was called; 0 with Err: none in particular
 	Code    int            // exit code; meaningless when Signal is set or Err is
 	Signal  syscall.Signal // that ended it; 0: it ended itself
 	How     string         // the same for people: "exit status 2", "signal: killed", "out of memory"
-	Err     error          // the incarnation could not be started, or its end not be seen
+	Err     error          // the incarnation could not be started, its end not be seen, or what it lives in is lost
 }
 
 // Actuation tells what became of Impose or Lift.

@@ -46,6 +46,15 @@ func TestAnEndIsComparedWithWhatWasAsked(t *testing.T) {
 	}
 }
 
+// What a process lives in may break while the process does not even run.
+func TestABrokenHostIsToldInItsOwnWords(t *testing.T) {
+	run, _ := newRun(t, scenarios.Plan{})
+	err := run.exited(Exit{Process: "broker-1", Err: errors.New("its agent has ended")})
+	if err == nil || err.Error() != "run broker-1: its agent has ended" {
+		t.Errorf("error %v, want what the host said", err)
+	}
+}
+
 // A signal to a process that has just ended by itself asks for nothing: its
 // exit will say more.
 func TestAskingAProcessThatIsGone(t *testing.T) {
