@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -49,14 +50,21 @@ func Connect(ctx context.Context) (*Engine, error) {
 	}
 	info, err := api.Info(ctx) // negotiates as a side effect
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w at %s: %w; start one (dockerd, or Docker Desktop), or point DOCKER_HOST to it",
-			ErrNoEngine, api.DaemonHost(), err), api.Close())
+		return nil, errors.Join(noEngine(api.DaemonHost(), err), api.Close())
 	}
 	e := &Engine{api: api, info: info}
 	if info.OSType != "linux" {
 		return nil, errors.Join(fmt.Errorf("the Docker engine at %s runs %s containers; switch it to Linux containers", api.DaemonHost(), info.OSType), api.Close())
 	}
 	return e, nil
+}
+
+// noEngine says what to do about an engine that gave no first answer.
+func noEngine(at string, err error) error {
+	if errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "permission denied") { // the client does not always wrap it
+		return fmt.Errorf("%w to this user at %s, who has no permission for it; run this as root or as a user of the group that owns it, often docker, or point DOCKER_HOST to another: %w", ErrNoEngine, at, err)
+	}
+	return fmt.Errorf("%w at %s: %w; start one (dockerd, or Docker Desktop), or point DOCKER_HOST to it", ErrNoEngine, at, err)
 }
 
 // Close ends the connection.

@@ -58,6 +58,22 @@ func TestAnOwnerIsDeadWhenItsProcessIsAnother(t *testing.T) {
 	}
 }
 
+func TestWhatToDoAboutAnEngineThatDoesNotAnswer(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&os.PathError{Op: "dial", Path: "docker.sock", Err: syscall.EACCES}, "who has no permission for it; run this as root"},
+		{errors.New("Get \"http://docker.sock/info\": connect: permission denied"), "who has no permission for it; run this as root"},
+		{syscall.ECONNREFUSED, "connection refused; start one"},
+	} {
+		err := noEngine("unix:///docker.sock", c.err)
+		if !errors.Is(err, ErrNoEngine) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "unix:///docker.sock") {
+			t.Errorf("%v is told as %v", c.err, err)
+		}
+	}
+}
+
 func TestARunIDIsANameForDocker(t *testing.T) {
 	for dir, want := range map[string]string{
 		"/x/first-light-1-20261130-042102.315": "first-light-1-20261130-042102-315-",
