@@ -68,14 +68,24 @@ func (d *Dir) miss(f *File, upto uint64) (list []wrong, err error) {
 	return append(list, astray...), nil
 }
 
-// stale leaves a run as the medium had it.
+// stale leaves a run as the medium had it. What an earlier fault has kept from a
+// sector does not come to it now: only what is written anew is taken back.
 func (d *Dir) stale(list *[]wrong, f *File, e extent, ref int) error {
 	for s := e.from; s < e.to; s++ {
 		now, err := d.sector(f.file, s)
 		if err != nil {
 			return err
 		}
-		*list = append(*list, wrong{hurt{File: f.id, Sector: s, Clean: now, Ref: ref}, whole(d.m.Files[f.id].Base[s])})
+		ideal, holds, before := now, slices.Clone(now), whole(d.m.Files[f.id].Base[s])
+		if damage := d.m.Files[f.id].Damage[s]; damage != nil {
+			ideal = damage.Clean
+		}
+		for i := range holds {
+			if ideal[i] != before[i] {
+				holds[i] = before[i]
+			}
+		}
+		*list = append(*list, wrong{hurt{File: f.id, Sector: s, Clean: now, Ref: ref}, holds})
 	}
 	return nil
 }

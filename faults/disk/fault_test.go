@@ -359,6 +359,21 @@ func TestLostWrite(t *testing.T) {
 	}
 }
 
+// A write that is lost does not bring back an earlier one of its sector that is
+// lost too.
+func TestLostWritesOfOneSector(t *testing.T) {
+	r := newRig(t, Options{})
+	was := string(files(t, r.path)["a"][2048:2054])
+	r.impose(faults.Fault{Kind: faults.LostWrite, Rate: 1000})
+	for i, text := range []string{"new", "too"} {
+		r.write(text, 2048+3*int64(i))
+		must(t, r.f.Sync())
+		r.holds(was, 2048)
+	}
+	r.lift(2)
+	r.holds("newtoo", 2048)
+}
+
 func TestMisdirectedWrite(t *testing.T) {
 	r := newRig(t, Options{})
 	r.impose(faults.Fault{Kind: faults.MisdirectedWrite, Rate: 1000})
