@@ -16,8 +16,9 @@ import (
 // Docker world here.
 var ErrNoEngine = errors.New("no Docker engine answers")
 
-// helloWithin is how long an engine may take for its first answer.
-const helloWithin = 5 * time.Second
+// helloWithin is how long an engine may take for its first answer, which counts
+// all its containers. One that makes some for others is slow.
+const helloWithin = 20 * time.Second
 
 // Engine is a connection to a Docker engine. It is safe for concurrent use.
 type Engine struct {

@@ -22,7 +22,7 @@ import (
 )
 
 // reportWithin is how long an agent has for its first line.
-const reportWithin = 15 * time.Second
+const reportWithin = 30 * time.Second
 
 // pod is one process of the run with the network namespace it lives in.
 type pod struct {

@@ -22,7 +22,7 @@ import (
 const (
 	callWithin = 30 * time.Second // one call to the engine
 	tellWithin = time.Second      // a control line has to be taken
-	lastOutput = 5 * time.Second  // what a process wrote last has to be in its log after its end
+	lastOutput = 15 * time.Second // what a process wrote last has to be in its log after its end
 )
 
 // process is the container of one process of the run, made once and started
