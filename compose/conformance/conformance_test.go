@@ -68,7 +68,10 @@ func TestNothingLooksLikeAFaultWithoutOneInSimulation(t *testing.T) {
 func TestFaultsLookAsTheyShouldInContainers(t *testing.T) {
 	reachable(t)
 	for _, p := range conformance.Plans() {
-		t.Run(p.Name, func(t *testing.T) { looks(t, p, contained(t, p.With())) })
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			looks(t, p, contained(t, p.With()))
+		})
 	}
 }
 
@@ -78,7 +81,10 @@ func TestNothingLooksLikeAFaultWithoutOneInContainers(t *testing.T) {
 	}
 	reachable(t)
 	for _, p := range conformance.Plans() {
-		t.Run(p.Name, func(t *testing.T) { denies(t, p, contained(t, p.Without())) })
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			denies(t, p, contained(t, p.Without()))
+		})
 	}
 }
 

@@ -144,6 +144,8 @@ func clustered() cast {
 func harmed() cast {
 	c := together()
 	c.target.Knobs.FileSize = 1 << 20
+	c.workload.Tries, c.workload.Timeout = 2, 2*second
+	c.drain = 8 * second // a message that is damaged stays where it is
 	c.properties = []string{checker.NoDataCorruption}
 	return c
 }

@@ -98,7 +98,7 @@ func endedItself(r *Run, w Window) error {
 // bitRotRow damages what is stored, and has the broker read it.
 func bitRotRow() Row {
 	return Row{
-		Fault:  faults.Fault{Kind: faults.BitRot, Target: one, For: 2 * second, Count: 1000},
+		Fault:  faults.Fault{Kind: faults.BitRot, Target: one, For: 4 * second, Count: 1000},
 		Beside: []faults.Fault{killAfter(300 * millisecond)},
 		Says:   "a broker that reads its journal again refuses it or loses a part of it; nothing damaged is delivered",
 		Seen:   refusedOrLost,

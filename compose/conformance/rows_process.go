@@ -38,6 +38,7 @@ func processRows() []Row {
 		{
 			Fault: faults.Fault{Kind: faults.Pause, Target: one, For: second},
 			Says:  "the broker does nothing, no client is told, and then it goes on where it was",
+			Rest:  3 * second,
 			Seen:  stoodStill,
 		},
 		{

@@ -32,7 +32,9 @@ type group struct {
 // groups are the runs. What ends a broker for good has a run of its own.
 func groups() []group {
 	return []group{
-		{"alone", together(), append(append(append(processRows(), diskRows()...), clockRows()...), networkRows()...)},
+		{"process", together(), append(processRows(), clockRows()...)},
+		{"disk", together(), diskRows()},
+		{"network", together(), networkRows()},
 		{"cluster", clustered(), clusterRows()},
 		{"rotten", lonely(), []Row{bitRotRow()}},
 		{"misdirected", harmed(), []Row{misdirectedRow()}},
