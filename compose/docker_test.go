@@ -405,6 +405,31 @@ func TestAProcessRunsOutOfMemory(t *testing.T) {
 	})
 }
 
+// A broker may end itself for another fault just when it is to run out of memory.
+func TestAProcessThatIsGoneDoesNotRunOutOfMemory(t *testing.T) {
+	h, _ := prepared(t, 1)
+	if err := h.Start("broker-1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Signal("broker-1", 15); err != nil {
+		t.Fatal(err)
+	}
+	if e := exitOn(t, h); e.Signal != 0 || e.Code == 0 {
+		t.Fatalf("it ended with %+v, want a code", e)
+	}
+	h.Impose(faults.Fault{Ref: 1, Kind: faults.OutOfMemory, Target: "broker-1"})
+	if a := actuationOn(t, h); !isGone(a.Err) {
+		t.Errorf("before it was squeezed: %+v", a)
+	}
+	if _, err := h.awaitDeath(t.Context(), h.byName["broker-1"]); !isGone(err) {
+		t.Errorf("after: %v", err)
+	}
+	seen, err := h.engine.api.ContainerInspect(t.Context(), h.byName["broker-1"].process.id)
+	if err != nil || seen.HostConfig.Memory < h.engine.info.MemTotal/2 {
+		t.Errorf("its successor would have %d bytes (%v)", seen.HostConfig.Memory, err)
+	}
+}
+
 func TestAProcessGetsAShareOfAProcessor(t *testing.T) {
 	h, _ := prepared(t, 1)
 	if err := h.Start("producer-1"); err != nil {

@@ -44,7 +44,7 @@ func (h *Host) canSlowDown(faults.Fault) string {
 
 // The numbers of running a container out of memory.
 const (
-	causeWithin   = 2 * time.Second
+	causeWithin   = 10 * time.Second
 	headroom      = 8 << 20 // bytes it may still take when the limit is set: less, and the limit is refused
 	limitTries    = 20      // it grows while the limit is being set
 	exhaustWithin = 20 * time.Second
@@ -57,33 +57,47 @@ const hogCommand = "hog"
 
 // exhaust limits the container to little more than it has, lets a second
 // process in it take that, and waits until the kernel has killed the first.
-// Then the limit is gone again: the process is to be started anew.
-func (h *Host) exhaust(ctx context.Context, f faults.Fault) (outcome, error) {
+// Then the limit is gone again: the process is to be started anew. That one
+// which has ended before is os.ErrProcessDone.
+func (h *Host) exhaust(ctx context.Context, f faults.Fault) (out outcome, err error) {
 	pod, err := h.pod(f.Target)
 	if err != nil {
 		return outcome{}, err
 	}
+	defer func() {
+		free := h.engine.info.MemTotal
+		ctx, cancel := whole(ctx) // whatever became of it: its successor needs memory
+		defer cancel()
+		err = errors.Join(err, h.update(ctx, f.Target, container.Resources{Memory: free, MemorySwap: -1}))
+	}()
 	limit, err := h.squeeze(ctx, pod)
 	if err != nil {
 		return outcome{}, err
 	}
-	hog, err := h.engine.api.ContainerExecCreate(ctx, pod.process.id, container.ExecOptions{Cmd: []string{programPath, hogCommand}})
-	if err == nil {
-		err = h.engine.api.ContainerExecStart(ctx, hog.ID, container.ExecStartOptions{Detach: true})
-	}
-	if err != nil {
+	if err := h.engine.run(ctx, pod.process.id, programPath, hogCommand); err != nil {
 		return outcome{}, fmt.Errorf("take its memory: %w", err)
 	}
 	died, err := h.awaitDeath(ctx, pod)
 	if err != nil {
 		return outcome{}, err
 	}
-	at := stream.Now()
-	free := h.engine.info.MemTotal
-	if err := h.update(ctx, f.Target, container.Resources{Memory: free, MemorySwap: -1}); err != nil {
-		return outcome{}, err
+	return outcome{at: stream.Now(), evidence: fmt.Sprintf("docker: update Memory=%d; %s", limit, died)}, nil
+}
+
+// run begins a second process in a container. Where the first does not run any
+// more the error is os.ErrProcessDone.
+func (e *Engine) run(ctx context.Context, id string, command ...string) error {
+	second, err := e.api.ContainerExecCreate(ctx, id, container.ExecOptions{Cmd: command})
+	if err == nil {
+		err = e.api.ContainerExecStart(ctx, second.ID, container.ExecStartOptions{Detach: true})
 	}
-	return outcome{at: at, evidence: fmt.Sprintf("docker: update Memory=%d; %s", limit, died)}, nil
+	if err == nil {
+		return nil
+	}
+	if seen, inspect := e.api.ContainerInspect(ctx, id); inspect == nil && !seen.State.Running {
+		return os.ErrProcessDone
+	}
+	return err
 }
 
 // squeeze sets the limit of a container's memory just above what it has, and
@@ -118,11 +132,13 @@ func (h *Host) awaitDeath(ctx context.Context, p *pod) (string, error) {
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("look whether it still lives: %w", err)
+		case !seen.State.Running && !seen.State.OOMKilled && exitOf(seen.State.ExitCode, false).Signal != syscall.SIGKILL:
+			return "", fmt.Errorf("it ended with exit status %d before its memory did: %w", seen.State.ExitCode, os.ErrProcessDone)
 		case !seen.State.Running && !seen.State.OOMKilled && time.Since(gone) < causeWithin:
 			// The engine hears of the end and of its cause one after the other, in
 			// either order.
 		case !seen.State.Running && !seen.State.OOMKilled:
-			return "", fmt.Errorf("it ended with exit status %d before its memory did", seen.State.ExitCode)
+			return "", fmt.Errorf("it was killed, and %v later the engine does not say that it was for want of memory", causeWithin)
 		case !seen.State.Running:
 			return fmt.Sprintf("OOMKilled exitCode=%d", seen.State.ExitCode), nil
 		}
