@@ -46,6 +46,7 @@ type Checker struct {
 	lostAll uint64            // missing lines
 	free    *message          // recycled messages, linked by next
 	early   earlyConsumes
+	still   standstill
 
 	acksBeforeChaos int64
 	chaos           bool // the phase has begun
@@ -133,6 +134,12 @@ func (c *Checker) inOrder(e history.Event) error {
 }
 
 func (c *Checker) judgeEvent(e history.Event) error {
+	if gap := c.still.since(e); gap > 0 {
+		c.quiet.stood = true
+		if c.drain.phase == inDrain {
+			c.drain.stood += gap
+		}
+	}
 	c.guarantee.passed(e.T)
 	c.holding.passed(e.T)
 	switch e.Ev {

@@ -21,7 +21,8 @@ import (
 // the window's start, for the stream may still be recovering, and those after
 // the last older message, for there may be nothing left to consume. A message
 // that comes again, because it was given back or its lease ran out, is no
-// backlog.
+// backlog. Where the machine stood still in the window, only what was consumed in
+// time counts.
 type consumerProgress struct {
 	*run
 	findings
@@ -137,6 +138,13 @@ func (p *consumerProgress) closed() {
 	p.windows++
 	for _, s := range p.streams {
 		w := &p.each[s.index]
+		if p.quiet.stood {
+			if w.inTime > 0 {
+				w.judged++
+			}
+			w.messages += w.inTime
+			continue
+		}
 		before := p.total
 		p.closeLate(s)
 		p.closeWaiting(s)

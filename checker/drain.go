@@ -9,7 +9,8 @@ import "fmt"
 // plan allows, it notes each channel that the target's statistics show empty
 // after every producer's last message was consumed there. A channel without
 // that note when the verify phase begins still has a backlog, or could not be
-// asked: the target has missed the bound either way, with no fault left.
+// asked: the target has missed the bound either way, with no fault left. Where
+// the machine stood still meanwhile it accuses nobody.
 type drain struct {
 	*run
 	findings
@@ -18,6 +19,7 @@ type drain struct {
 	emptied []bool   // by stream
 	left    []string // by stream: what a note says of its backlog
 	drained int64
+	stood   int64 // for how long the machine stood still in it
 }
 
 type drainPhase uint8
@@ -29,7 +31,7 @@ const (
 )
 
 func (p *drain) begin(now int64) {
-	p.phase, p.began = inDrain, now
+	p.phase, p.began, p.stood = inDrain, now, 0
 	clear(p.emptied)
 }
 
@@ -44,6 +46,9 @@ func (p *drain) end(now int64) {
 	for _, s := range p.streams {
 		if p.emptied[s.index] {
 			p.drained++
+			continue
+		}
+		if p.stood > 0 {
 			continue
 		}
 		left := p.left[s.index]
@@ -68,6 +73,8 @@ func (p *drain) judge() judgement {
 		j.missing = append(j.missing, "the run has no drain")
 	case p.phase == inDrain:
 		j.missing = append(j.missing, "the drain did not end")
+	case p.stood > 0 && p.drained < int64(len(p.streams)):
+		j.missing = append(j.missing, fmt.Sprintf("the machine stood still for %s of the drain", seconds(p.stood)))
 	}
 	return j
 }

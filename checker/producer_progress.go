@@ -7,7 +7,8 @@ import "fmt"
 // Judged for each quiet window and each producer: of the sends it starts
 // inside the window, one is acked within the recovery bound after the first of
 // them was started. A producer that starts no send early enough to leave the
-// bound before the window's end gives no exposure for that window.
+// bound before the window's end gives no exposure for that window, nor does one
+// without an ack where the machine stood still.
 type producerProgress struct {
 	*run
 	findings
@@ -50,7 +51,7 @@ func (p *producerProgress) closed() {
 		w := &p.each[i]
 		due := w.started + p.cfg.Recovery
 		switch {
-		case w.first.producer == nil || !w.acked && due > p.now:
+		case w.first.producer == nil, !w.acked && (due > p.now || p.quiet.stood):
 			continue
 		case !w.acked:
 			p.add(Violation{

@@ -9,6 +9,7 @@ type quietWindow struct {
 	spoiled   bool  // by a fault since PhaseQuiet
 	open      bool  // judged right now
 	start     int64 // of the judged part
+	stood     bool  // the machine stood still in it: what did not happen accuses nobody
 }
 
 // noWindow is what the liveness properties miss in a run in which no window
