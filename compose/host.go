@@ -137,7 +137,7 @@ func (h *Host) guard(p *pod) {
 }
 
 // stepWithin bounds one step of the preparation.
-const stepWithin = time.Minute
+const stepWithin = 3 * time.Minute
 
 // whole returns the context of a step that is finished also when the run is
 // given up meanwhile: what the engine was asked for it would make all the same,
@@ -343,7 +343,7 @@ func (h *Host) LoseData(broker string) error {
 }
 
 // closeWithin bounds the removal of everything.
-const closeWithin = 2 * time.Minute
+const closeWithin = 4 * time.Minute
 
 // Close removes every Docker object of the run and waits until they are gone.
 func (h *Host) Close() error {

@@ -175,7 +175,7 @@ func addTo(list []Run, r Run) []Run {
 
 // removeWithin bounds the removal of one object. The engine takes its time to
 // end processes and to let go of what they used.
-const removeWithin = 30 * time.Second
+const removeWithin = 2 * time.Minute
 
 // Remove removes everything that is listed in r, and goes on whatever fails.
 func (e *Engine) Remove(ctx context.Context, r Run) error {

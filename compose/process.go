@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	callWithin = 30 * time.Second // one call to the engine
+	callWithin = time.Minute      // one call to the engine
 	tellWithin = time.Second      // a control line has to be taken
 	lastOutput = 15 * time.Second // what a process wrote last has to be in its log after its end
 )

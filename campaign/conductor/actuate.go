@@ -19,10 +19,11 @@ import (
 // CLOCK_MONOTONIC.
 type action struct {
 	fault faults.Fault
-	on    *process // that it hits
-	due   int64    // when it should have taken effect
-	asked int64    // when its signal was sent, or the host told
-	began int64    // when it was certain that it had taken effect; 0 before
+	on    *process      // that it hits
+	due   int64         // when it should have taken effect
+	asked int64         // when its signal was sent, or the host told
+	began int64         // when it was certain that it had taken effect; 0 before
+	since time.Duration // by the run's awake time: when it was asked for what is waited for now
 
 	// Of a fault that leaves the process alive.
 	lifted   int64  // when its end was asked for; 0: not yet
@@ -125,7 +126,7 @@ func (c *Conductor) begin(f faults.Fault) error {
 		c.scheduler.Ended(f.Ref, c.sinceChaos()) // it could not be carried out
 		return nil
 	}
-	a := &action{fault: f, on: p, asked: stream.Now()}
+	a := &action{fault: f, on: p, asked: stream.Now(), since: c.awake()}
 	c.actions = append(c.actions, a)
 	c.diary.expect(f.Ref, a.asked)
 	c.hurt(a)
@@ -240,7 +241,7 @@ func (c *Conductor) advance(a *action) (ended bool, err error) {
 	now := stream.Now()
 	switch {
 	case a.began == 0:
-		if waited := time.Duration(now - a.asked); waited > actWithin {
+		if c.awake()-a.since > actWithin {
 			return false, fmt.Errorf("fault %d, %s of %s, has not taken effect %v after it was asked for", a.fault.Ref, a.fault.Kind, a.on.Name, actWithin)
 		}
 		return false, nil
@@ -259,14 +260,14 @@ func (c *Conductor) heal(a *action, now int64) (ended bool, err error) {
 	case spec.MaxFor == 0:
 		return true, c.ended(a, a.began, a.began, now, "over at once")
 	case a.lifted == 0 && a.fault.Kind == faults.Pause:
-		a.lifted = now
+		a.lifted, a.since = now, c.awake()
 		c.strike(a, syscall.SIGCONT, history.EdgeEnded)
 	case a.lifted == 0:
-		a.lifted = now
+		a.lifted, a.since = now, c.awake()
 		c.Host.Lift(a.fault)
 	case a.over != 0:
 		return true, c.ended(a, a.began+a.fault.For, a.lifted, a.over, a.evidence)
-	case time.Duration(now-a.lifted) > actWithin:
+	case c.awake()-a.since > actWithin:
 		return false, fmt.Errorf("fault %d, %s of %s, has not ended %v after it was lifted", a.fault.Ref, a.fault.Kind, a.on.Name, actWithin)
 	}
 	return false, nil
@@ -276,20 +277,20 @@ func (c *Conductor) heal(a *action, now int64) (ended bool, err error) {
 func (c *Conductor) succeed(a *action, now int64) (ended bool, err error) {
 	switch {
 	case a.gone == 0 && a.on.running:
-		return false, c.overdue(a, now)
+		return false, c.overdue(a)
 	case a.gone == 0:
 		a.gone = now
 		if a.fault.Kind == faults.Wipe {
 			return false, c.Host.LoseData(a.on.Name)
 		}
 	case a.again == nil && now >= a.gone+a.fault.For:
-		a.started = now
+		a.started, a.since = now, c.awake()
 		return false, c.successor(a)
 	case a.again != nil && a.again.ready:
 		return c.joined(a)
 	case a.again != nil && a.again.node != nil && a.again.node.out:
 		return true, c.over(a) // it never will be ready: no fault holds it any longer
-	case a.again != nil && now > a.gone+a.fault.For+int64(bootWithin):
+	case a.again != nil && c.awake()-a.since > bootWithin:
 		return false, fmt.Errorf("%s is not ready %v after its start; its log ends: %s", a.again.Name, bootWithin, c.Host.LastWords(a.again.Name))
 	}
 	return false, nil
@@ -313,8 +314,8 @@ func (c *Conductor) ended(a *action, due, asked, done int64, evidence string) er
 }
 
 // overdue looks after a process that was told to end and still runs.
-func (c *Conductor) overdue(a *action, now int64) error {
-	waited, within := time.Duration(now-a.asked), goneWithin
+func (c *Conductor) overdue(a *action) error {
+	waited, within := c.awake()-a.since, goneWithin
 	if a.fault.Kind == faults.Stop {
 		within = stopWithin
 	}

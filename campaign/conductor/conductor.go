@@ -19,15 +19,16 @@ import (
 // containers on a busy machine takes seconds for a call: reaching one is a
 // harness error that says which, never a verdict.
 const (
-	bootWithin  = 30 * time.Second       // a started process has to be ready
-	stopWithin  = 20 * time.Second       // an orderly stop has to be over
-	goneWithin  = 15 * time.Second       // a killed process has to be gone
-	actWithin   = 40 * time.Second       // the host has to have done what it was asked for; it has bounds of its own, and says more
-	cycle       = 4 * time.Millisecond   // how often streams are read and faults looked at
-	tickEvery   = 200 * time.Millisecond // harness watermark in the history
-	statsEvery  = 50 * time.Millisecond  // how often the drain asks for the backlog
-	probeEvery  = 10 * time.Millisecond  // how often a starting broker is asked whether it answers
-	harnessName = "harness"              // source of the harness's own history lines
+	bootWithin   = time.Minute            // a started process has to be ready
+	stopWithin   = 20 * time.Second       // an orderly stop has to be over
+	goneWithin   = 15 * time.Second       // a killed process has to be gone
+	actWithin    = 70 * time.Second       // the host has to have done what it was asked for; it has bounds of its own, and says more
+	cycle        = 4 * time.Millisecond   // how often streams are read and faults looked at
+	longestCycle = time.Second            // one that took longer was none: the machine stood still
+	tickEvery    = 200 * time.Millisecond // harness watermark in the history
+	statsEvery   = 50 * time.Millisecond  // how often the drain asks for the backlog
+	probeEvery   = 10 * time.Millisecond  // how often a starting broker is asked whether it answers
+	harnessName  = "harness"              // source of the harness's own history lines
 )
 
 // Options say what to run and where.
@@ -80,6 +81,7 @@ type Conductor struct {
 	took      int            // faults that took effect
 
 	began, chaosBegan int64
+	stood             time.Duration // how long the machine did, while the run waited for something
 	phase             string
 	lastTick          int64
 	version           string
@@ -253,20 +255,17 @@ func (c *Conductor) start(p *process) error {
 
 // probe asks a starting broker until it answers.
 func (c *Conductor) probe(p *process, life int, ask func(context.Context) (bool, string)) {
-	ctx, cancel := context.WithTimeout(context.Background(), bootWithin)
-	defer cancel()
-	for {
-		if ready, why := ask(ctx); ready {
+	const longest = 2*callWithin + probeEvery // of one look, on a machine that does not stand still
+	for waited := time.Duration(0); waited < bootWithin; {
+		began := time.Now()
+		if ready, why := ask(context.Background()); ready {
 			c.probes <- probed{process: p, life: life, why: why}
 			return
 		}
-		select {
-		case <-ctx.Done():
-			c.probes <- probed{process: p, life: life, err: fmt.Errorf("%s does not answer on http://%s/ping within %v", p.Name, p.node.Call, bootWithin)}
-			return
-		case <-time.After(probeEvery):
-		}
+		time.Sleep(probeEvery)
+		waited += min(time.Since(began), longest)
 	}
+	c.probes <- probed{process: p, life: life, err: fmt.Errorf("%s does not answer on http://%s/ping within %v", p.Name, p.node.Call, bootWithin)}
 }
 
 // step reads what happened since the last one. It returns the first thing
@@ -381,15 +380,20 @@ func (c *Conductor) exited(e Exit) error {
 // wait steps until done says so. It fails with what (a clause) when the
 // bound passes first.
 func (c *Conductor) wait(ctx context.Context, bound time.Duration, what string, done func() bool) error {
-	deadline := time.Now().Add(bound)
-	for {
+	deadline := c.awake() + bound
+	for last := time.Now(); ; {
 		if err := c.step(); err != nil {
 			return err
 		}
 		if done() {
 			return nil
 		}
-		if time.Now().After(deadline) {
+		now := time.Now()
+		if took := now.Sub(last); took > longestCycle {
+			c.stood += took
+		}
+		last = now
+		if c.awake() > deadline {
 			return &late{what: what, bound: bound}
 		}
 		select {
@@ -399,6 +403,11 @@ func (c *Conductor) wait(ctx context.Context, bound time.Duration, what string, 
 		}
 	}
 }
+
+// awake is how long the run has gone on while its machine did: bounds are in
+// this time. One that is overloaded or suspended stands still for everybody, and
+// so does a run that waits for an engine inside a call of its host.
+func (c *Conductor) awake() time.Duration { return time.Duration(stream.Now()-c.began) - c.stood }
 
 // late is the error of a bound that passed.
 type late struct {

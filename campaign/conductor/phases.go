@@ -194,7 +194,7 @@ func (c *Conductor) drain(ctx context.Context) error {
 		}
 	}
 	c.sentinels = newSentinels(c.Plan.Workload)
-	began := time.Now()
+	began := c.awake()
 	bound := time.Duration(c.Plan.Phases.DrainWithin)
 	for _, p := range c.processes {
 		if p.Role == faults.Producer {
@@ -205,7 +205,7 @@ func (c *Conductor) drain(ctx context.Context) error {
 	}
 	err := c.wait(ctx, bound, "", c.sentinels.sent)
 	if err == nil {
-		err = c.empty(ctx, bound-time.Since(began))
+		err = c.empty(ctx, bound-(c.awake()-began))
 	}
 	var slow *late
 	if errors.As(err, &slow) {

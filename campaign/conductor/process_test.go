@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"pestle/history"
 	"pestle/scenarios"
@@ -120,5 +121,25 @@ func TestLastWords(t *testing.T) {
 		if got := LastWords(log); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// Bounds are for a machine that goes on: one that stood still is given the time
+// again, whether the run waited for something or did it.
+func TestAMachineThatStandsStillIsNotWaitedForInVain(t *testing.T) {
+	run, _ := newRun(t, scenarios.Plan{})
+	looks := 0
+	err := run.wait(t.Context(), 100*time.Millisecond, "it does not come", func() bool {
+		if looks++; looks == 2 {
+			time.Sleep(longestCycle + 10*time.Millisecond) // what a machine looks like that stands still
+		}
+		return looks == 4
+	})
+	if err != nil {
+		t.Errorf("after %d looks: %v", looks, err)
+	}
+	var slow *late
+	if err := run.wait(t.Context(), 20*time.Millisecond, "it does not come", func() bool { return false }); !errors.As(err, &slow) {
+		t.Errorf("it never comes: %v", err)
 	}
 }
