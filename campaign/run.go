@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"pestle/broker/plant"
@@ -112,7 +113,7 @@ func conclude(dir string, run reports.Run, plan scenarios.Plan, verdict checker.
 	if missing {
 		verdict.Status, verdict.Reason = checker.Inconclusive, err.Error()
 	} else if err != nil {
-		run.HarnessError = err.Error()
+		run.HarnessError = sentence(err)
 	}
 	var events []history.Event
 	if !missing {
@@ -143,6 +144,9 @@ func conclude(dir string, run reports.Run, plan scenarios.Plan, verdict checker.
 	}
 	return result, nil
 }
+
+// sentence puts an error on one line: several that are joined are a line each.
+func sentence(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // failovers measures what the kills of leaders cost. An engine of containers
 // takes a tenth of a second or more to carry a kill out, and the history has the

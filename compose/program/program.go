@@ -53,7 +53,7 @@ func Find(ctx context.Context, w Wanted) (string, error) {
 	if err == nil {
 		return build(ctx, source, w)
 	}
-	return "", fmt.Errorf("the containers need a program that this one is not (%w), and it cannot be built here: %w; build it in the source tree with\n  %s\nand run that",
+	return "", fmt.Errorf("the containers need a program that this one is not (%w), and it cannot be built here: %w; build it in the source tree with `%s` and run that",
 		unfit, err, strings.Join(append([]string{"CGO_ENABLED=0", "GOOS=linux", "GOARCH=" + w.Arch, "go"}, arguments("pestle", tags())...), " "))
 }
 
