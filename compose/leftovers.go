@@ -184,7 +184,7 @@ func (e *Engine) Remove(ctx context.Context, r Run) error {
 			return e.api.ContainerRemove(ctx, name, container.RemoveOptions{Force: true, RemoveVolumes: true})
 		})
 	})
-	errs := []error{err}
+	errs := []error{briefly(err)}
 	for _, name := range r.Networks {
 		errs = append(errs, insist(ctx, "network "+name, func(ctx context.Context) error { return e.api.NetworkRemove(ctx, name) }))
 	}
@@ -198,6 +198,16 @@ func (e *Engine) Remove(ctx context.Context, r Run) error {
 		}))
 	}
 	return errors.Join(errs...)
+}
+
+// briefly names the first of several errors only: an engine that does not answer
+// says the same of every container.
+func briefly(err error) error {
+	all, several := err.(interface{ Unwrap() []error })
+	if !several || len(all.Unwrap()) < 2 {
+		return err
+	}
+	return fmt.Errorf("%w (the same befell %d more; pestle down removes them once the engine answers)", all.Unwrap()[0], len(all.Unwrap())-1)
 }
 
 // insist removes one object, again and again while the engine says that it is

@@ -74,6 +74,21 @@ func TestWhatToDoAboutAnEngineThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+func TestManyErrorsOfOneSortAreToldBriefly(t *testing.T) {
+	one, two, three := errors.New("remove a: late"), errors.New("remove b: late"), errors.New("remove c: late")
+	for want, err := range map[string]error{
+		"remove a: late": errors.Join(one),
+		"remove a: late (the same befell 2 more; pestle down removes them once the engine answers)": errors.Join(one, two, three),
+	} {
+		if got := briefly(err); got.Error() != want || !errors.Is(got, one) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if briefly(nil) != nil {
+		t.Error("no error is one")
+	}
+}
+
 func TestARunIDIsANameForDocker(t *testing.T) {
 	for dir, want := range map[string]string{
 		"/x/first-light-1-20261130-042102.315": "first-light-1-20261130-042102-315-",
