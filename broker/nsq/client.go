@@ -45,7 +45,7 @@ type Notice struct {
 	Timestamp int64 // ns since the Unix epoch
 	Attempts  uint16
 	Body      []byte
-	Held      int  // messages that are surely in flight to this client, this one included, see Client
+	Held      int  // messages that are surely in flight to this client, this one with them if it counts, see Client
 	Overrun   bool // RDY, as far as it may be in force, does not allow so many, or CLS was answered
 }
 
@@ -66,8 +66,10 @@ const maxFrame = 5<<20 + 64<<10
 // and REQ reach it later than they are sent, and a lease that runs out there
 // takes a message out of flight of which the client hears nothing. So it
 // counts messages that came since the last heartbeat and that it has not
-// answered: no lease is shorter than the interval between two heartbeats. The
-// server can count no less.
+// answered: no lease is shorter than the interval between two heartbeats. One
+// that it has answered and that comes again does not count: the lease may have
+// run out before the answer was there, which is then taken for one to the new
+// delivery. The server can count no less.
 type Client struct {
 	in     inbox
 	out    []byte
@@ -77,7 +79,8 @@ type Client struct {
 	closed bool   // CLS was answered: none may come any more
 
 	allowed int64                  // the highest RDY sent; a lower one may not have arrived yet
-	held    map[MessageID]struct{} // delivered since the last heartbeat and not answered
+	held    map[MessageID]struct{} // delivered since the last heartbeat and not answered, now or before
+	given   map[MessageID]struct{} // answered on this connection
 	counts  bool                   // leases last at least as long as the interval between heartbeats
 
 	ended  bool // a fatal error came: nothing may follow
@@ -132,6 +135,7 @@ func NewClient(cfg ClientConfig) *Client {
 	c := &Client{
 		out:    []byte(Magic),
 		held:   make(map[MessageID]struct{}),
+		given:  make(map[MessageID]struct{}),
 		counts: cfg.HeartbeatMS > 0 && cfg.MsgTimeoutMS >= cfg.HeartbeatMS,
 	}
 	c.line("IDENTIFY")
@@ -185,14 +189,21 @@ func (c *Client) MultiPublish(topic string, bodies [][]byte) (ticket uint64) {
 
 // Finish says that a delivered message is done.
 func (c *Client) Finish(id MessageID) {
-	delete(c.held, id)
+	c.answered(id)
 	c.line("FIN", id.String())
 }
 
 // Requeue gives a delivered message back, to come again after delayMS.
 func (c *Client) Requeue(id MessageID, delayMS int64) {
-	delete(c.held, id)
+	c.answered(id)
 	c.line("REQ", id.String(), decimal(delayMS))
+}
+
+func (c *Client) answered(id MessageID) {
+	delete(c.held, id)
+	if c.counts {
+		c.given[id] = struct{}{}
+	}
 }
 
 // Touch asks for more time with a delivered message.
@@ -347,7 +358,9 @@ func (c *Client) readMessage(data []byte) Notice {
 		return c.breakOff(fmt.Sprintf("message %q has 0 attempts; the first delivery is 1", notice.ID))
 	}
 	if c.counts {
-		c.held[notice.ID] = struct{}{}
+		if _, again := c.given[notice.ID]; !again {
+			c.held[notice.ID] = struct{}{}
+		}
 		notice.Held = len(c.held)
 		notice.Overrun = c.closed || int64(notice.Held) > c.allowed
 	}

@@ -185,8 +185,14 @@ func TestClientCountsWhatIsInFlight(t *testing.T) {
 		{"REQ makes room", lease, beat, func(c *Client, receive func(string)) {
 			receive(frame(1) + frame(2))
 			c.Requeue(ID(2), 0)
-			receive(frame(2))
+			receive(frame(3))
 		}, "1 2 2"},
+		{"an answer may be taken for one to the next delivery", lease, beat, func(c *Client, receive func(string)) {
+			receive(frame(1) + frame(2))
+			c.Finish(ID(1))
+			c.Requeue(ID(2), 0)
+			receive(frame(1) + frame(2) + frame(3) + frame(4) + frame(5))
+		}, "1 2 0 0 1 2 3!"},
 		{"TOUCH does not", lease, beat, func(c *Client, receive func(string)) {
 			receive(frame(1) + frame(2))
 			c.Touch(ID(1))
