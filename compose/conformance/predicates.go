@@ -122,8 +122,8 @@ func refusedOrLost(r *Run, w Window) error {
 	if _, ended := r.noted(history.NoteExited, "", w.Fault.Target, w.Asked, hourOf); ended {
 		return nil
 	}
-	if r.unconsumed() == 0 {
-		return fmt.Errorf("%s has refused nothing, and all that it had acknowledged was delivered", w.Fault.Target)
+	if r.lost() == 0 {
+		return fmt.Errorf("%s has refused nothing, and lost nothing that it had acknowledged", w.Fault.Target)
 	}
 	return nil
 }

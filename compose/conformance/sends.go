@@ -102,17 +102,31 @@ func answered(list []send, says string) int {
 	return n
 }
 
-// unconsumed counts the messages that were acknowledged and that no consumer
-// ever got.
-func (r *Run) unconsumed() int {
-	open := map[string]bool{}
+// lost counts the messages that were acknowledged and that no consumer ever got,
+// although it got later ones of the same producer: a drain that was cut short
+// leaves the last ones.
+func (r *Run) lost() int {
+	const later = second // more than sends that are open together can differ by
+	acked, last := map[string]history.Event{}, map[string]int64{}
+	consumed := map[string]bool{}
 	for _, e := range r.Events {
 		switch e.Ev {
 		case history.Ack:
-			open[e.ID] = true
+			acked[e.ID] = e
 		case history.Consume:
-			delete(open, e.ID)
+			consumed[e.ID] = true
 		}
 	}
-	return len(open)
+	for id, e := range acked {
+		if consumed[id] {
+			last[e.Src] = max(last[e.Src], e.T)
+		}
+	}
+	n := 0
+	for id, e := range acked {
+		if !consumed[id] && e.T < last[e.Src]-later {
+			n++
+		}
+	}
+	return n
 }
