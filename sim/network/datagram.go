@@ -61,6 +61,11 @@ func (d *Datagrams) Send(now int64, p Packet) {
 	}
 }
 
+// maxQueue is how long a packet waits for a narrow link, in ns: one that would
+// have to wait longer is dropped. It would arrive when its sender has long lost
+// its power, with what was true in another life.
+const maxQueue = second
+
 func (d *Datagrams) send(now int64, l *link, p Packet) {
 	lost := max(d.profile.LossPermille, l.state.LossPermille)
 	if l.state.Cut || l.state.Refused || lost > 0 && l.stream.Permille(lost) {
@@ -70,7 +75,13 @@ func (d *Datagrams) send(now int64, l *link, p Packet) {
 		p.Data = l.corrupted(p.Data)
 		d.met.Damaged++
 	}
-	at := l.departure(now, len(p.Data), &d.network.profile) + l.latency(&d.network.profile)
+	free := l.free
+	at := l.departure(now, len(p.Data), &d.network.profile)
+	if at > max(now, l.state.HeldUntil)+maxQueue {
+		l.free = free
+		return
+	}
+	at += l.latency(&d.network.profile)
 	if d.profile.ReorderPermille > 0 && l.stream.Permille(d.profile.ReorderPermille) {
 		at += l.stream.Between(0, d.profile.MaxReorder)
 	}

@@ -140,3 +140,26 @@ func TestCorruptedDatagrams(t *testing.T) {
 		t.Errorf("the sender's bytes are %q now", sent)
 	}
 }
+
+// A packet waits for a narrow link for a while, and is dropped when it would be
+// for long: what was sent before comes, and the link is free again soon.
+func TestDatagramsOnANarrowLink(t *testing.T) {
+	q := schedule.New(1)
+	n := New(q, 0, 1, Profile{MinLatency: millisecond})
+	d := NewDatagrams(n, 1, DatagramProfile{})
+	n.Impose(0, 1, client, broker, Condition{BytesPerSecond: 10_000})
+	for range 100 { // a tenth of a second each
+		d.Send(0, Packet{From: client, To: broker, Data: make([]byte, 1000)})
+	}
+	n.Lift(1, 1, client, broker)
+	d.Send(1, Packet{From: client, To: broker, Data: []byte("last")})
+	count, last := 0, int64(0)
+	for ev, ok := q.Take(100 * second); ok; ev, ok = q.Take(100 * second) {
+		if _, ok := d.Step(ev); ok {
+			count, last = count+1, ev.At
+		}
+	}
+	if count != 11 || last > maxQueue+10*millisecond {
+		t.Errorf("%d packets came, the last after %d ms", count, last/millisecond)
+	}
+}
