@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -205,8 +206,11 @@ func goesOnAfter(data []byte, end int64, want ...string) error {
 		return err
 	}
 	tail, err := r.Finish()
-	if err != nil || tail.End != (Position{1, end}) || !equal(got, want) {
-		return fmt.Errorf("the journal holds %v and ends at %v, not at %d: %v", payloads(got), tail.End, end, err)
+	if err != nil {
+		return err
+	}
+	if tail.End != (Position{1, end}) || !equal(got, want) {
+		return fmt.Errorf("the journal holds %v and ends at %v, not at %d", payloads(got), tail.End, end)
 	}
 	clear(data[end : end+tail.Torn])
 	for n := range 40 {
@@ -219,7 +223,7 @@ func goesOnAfter(data []byte, end int64, want ...string) error {
 		var r Reader
 		got, err := r.Feed(1, again)
 		if err != nil || len(got) != len(want)+1 {
-			return fmt.Errorf("with a batch of %d bytes behind it, there are %v, %w", n, payloads(got), err)
+			return fmt.Errorf("with batch %d behind it there are %v, %w", n, payloads(got), errors.Join(err, errors.New("want one more")))
 		}
 	}
 	return nil

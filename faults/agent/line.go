@@ -16,7 +16,7 @@ func ParseRequest(line []byte) (Request, error) {
 	if err := decoder.Decode(&r); err != nil {
 		return r, fmt.Errorf("request %.80q: %w", line, err)
 	}
-	if _, err := decoder.Token(); err != io.EOF { //nolint:errorlint // Token returns io.EOF as it is
+	if _, err := decoder.Token(); err != io.EOF {
 		return r, fmt.Errorf("request %.80q: more than one object in a line", line)
 	}
 	return r, r.Validate()
