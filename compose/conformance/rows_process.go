@@ -62,8 +62,10 @@ func gone(r *Run, w Window, inOrder bool) error {
 }
 
 // stoodStill wants that the target did nothing for a while and forgot nothing.
+// What it does about clients that it has not heard of, once it goes on, is its
+// own affair.
 func stoodStill(r *Run, w Window) error {
 	return errors.Join(
-		halted(r, w.From+edge, w.To-edge, both()...), untold(r, w.Asked, w.Ended+edge, both()...),
+		halted(r, w.From+edge, w.To-edge, both()...), untold(r, w.Asked, w.To-edge, both()...),
 		lives(r, w), resumes(r, w, both()...))
 }
