@@ -13,6 +13,7 @@ func viewOf(c *core.Core, group uint32) invariant.View {
 	v := c.View(group)
 	return invariant.View{
 		Leads: v.Role == core.Leader, Term: v.Term, Commit: v.Commit, Applied: v.Applied, Last: v.Last, LastTerm: v.LastTerm, Chain: v.Chain,
+		Vote: v.Vote, GaveTerm: v.GaveTerm, Gave: v.Gave,
 	}
 }
 

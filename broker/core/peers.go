@@ -236,6 +236,7 @@ func (c *Core) tellRaft(s *seat, m *pb.Message, fx *Effects) {
 	switch m.GetType() {
 	case pb.MsgVoteResp:
 		if !m.GetReject() {
+			s.gaveTerm, s.gave = m.GetTerm(), m.GetTo()
 			fx.point(PointVoteGranted)
 		}
 	case pb.MsgHeartbeat:

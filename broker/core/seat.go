@@ -40,6 +40,9 @@ type seat struct {
 	placed  uint64 // batch that has the last record of this group
 	noted   uint64 // commit index that the journal holds
 	settled int    // ticks in a row in which the node that should lead could
+
+	gaveTerm uint64 // of the last vote that was given to another node in this life; 0: none was …
+	gave     uint64 // … which one that is
 }
 
 // groupClock is a group's log time, with which its leader stamps entries: it

@@ -12,6 +12,9 @@ type GroupView struct {
 	Last     uint64 // of the entries with a place in the journal …
 	LastTerm uint64 // … and its term
 	Chain    uint64 // hash over all entries up to Applied: equal on nodes that have applied the same
+	Vote     uint64 // node that it votes for in Term; 0: none yet
+	GaveTerm uint64 // term of the last vote that it has given to another node in this life; 0: none
+	Gave     uint64 // that node
 }
 
 // Groups is how many groups the node knows, the metadata's included.
@@ -20,13 +23,13 @@ func (c *Core) Groups() int { return len(c.seats) }
 // View returns where the node stands in a group, which must be below Groups.
 func (c *Core) View(group uint32) GroupView {
 	s := c.seats[group]
-	v := GroupView{Applied: s.applied, Chain: s.chain, Last: s.log.Last(), Commit: s.log.Hard.Commit, Term: s.log.Hard.Term, Leads: s.leads}
+	v := GroupView{Applied: s.applied, Chain: s.chain, Last: s.log.Last(), Commit: s.log.Hard.Commit, Term: s.log.Hard.Term, Leads: s.leads, Vote: s.log.Hard.Vote, GaveTerm: s.gaveTerm, Gave: s.gave}
 	v.LastTerm, _ = s.log.Term(v.Last)
 	if s.group == nil {
 		return v
 	}
 	st := s.group.Status()
-	v.Role, v.Term, v.Lead, v.Commit = roleOf(st.Leader, st.Elects, st.Learner), st.Term, st.Lead, st.Commit
+	v.Role, v.Term, v.Vote, v.Lead, v.Commit = roleOf(st.Leader, st.Elects, st.Learner), st.Term, st.Vote, st.Lead, st.Commit
 	return v
 }
 

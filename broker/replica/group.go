@@ -227,6 +227,7 @@ func (g *Group) ApplyConf(e Entry) error {
 // Status is where a Group stands.
 type Status struct {
 	Term    uint64
+	Vote    uint64 // node that this one votes for in Term; 0: none yet
 	Lead    uint64 // 0: none known
 	Leader  bool   // this node
 	Elects  bool   // it stands for election
@@ -245,7 +246,7 @@ func (g *Group) Status() Status {
 		learner = learner || id == g.cfg.Node
 	}
 	return Status{
-		Term: s.GetTerm(), Lead: s.Lead, Leader: s.RaftState == raft.StateLeader,
+		Term: s.GetTerm(), Vote: s.GetVote(), Lead: s.Lead, Leader: s.RaftState == raft.StateLeader,
 		Elects:  s.RaftState == raft.StateCandidate || s.RaftState == raft.StatePreCandidate,
 		Learner: learner, Commit: s.GetCommit(), Applied: g.applied, Last: g.cfg.Log.Last(),
 		Moving: s.LeadTransferee != 0,

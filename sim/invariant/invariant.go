@@ -19,6 +19,7 @@
 //	same-entries       brokers that have applied as much have applied the same, ever
 //	durable-majority   what some broker has applied is on the disks of a majority
 //	used-once          a broker that has lost everything takes part in nothing under its old id
+//	vote-kept          a vote that was given is on the disk: nobody gives two in a term
 //	restart            a broker comes back with all that was durable on its disk, but for entries that a later term took back
 //
 //det:ring0
@@ -34,6 +35,7 @@ const (
 	SameEntries     = "same-entries"
 	DurableMajority = "durable-majority"
 	Restart         = "restart"
+	VoteKept        = "vote-kept"
 	Statistics      = "statistics"
 	Quarantine      = "quarantine"
 	UsedOnce        = "used-once"
@@ -58,6 +60,9 @@ type View struct {
 	Last     uint64 // index of the last entry in its journal; it may know a later one to be committed
 	LastTerm uint64 // of that entry
 	Chain    uint64 // hash of everything applied, in order
+	Vote     uint64 // broker that it votes for in Term; 0: none yet
+	GaveTerm uint64 // term of the last vote that it has given to another broker in this life; 0: none
+	Gave     uint64 // that broker
 }
 
 // Watch remembers what the brokers of one run have shown.
@@ -189,6 +194,10 @@ func (g *group) appliedBy(who place, v View) *Breach {
 func (w *Watch) Ended(node uint64, number uint32, durable View) *Breach {
 	b := w.group(number).broker(node)
 	b.durable = durable
+	if v := b.last; b.alive && v.GaveTerm > 0 && (durable.Term < v.GaveTerm || durable.Term == v.GaveTerm && durable.Vote != v.Gave) {
+		return breach(VoteKept, "%s: it gave broker-%d its vote in term %d, and its disk says term %d, vote %d",
+			place{node: node, group: number}, v.Gave, v.GaveTerm, durable.Term, durable.Vote)
+	}
 	return w.Durable(node, number, durable)
 }
 

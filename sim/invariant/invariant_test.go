@@ -55,6 +55,24 @@ func TestInvariants(t *testing.T) {
 			show(2, view{Leads: true, Term: 2, Commit: 1, Applied: 1, Last: 3, Chain: 7}),
 			show(1, view{Term: 2, Commit: 1, Applied: 1, Last: 1, Chain: 7}), // its tail is cut
 		}, ""},
+		"a vote that is on the disk": {[]shown{
+			show(1, view{Term: 4, Vote: 2, GaveTerm: 4, Gave: 2}), ended(1, view{Term: 4, Vote: 2}),
+		}, ""},
+		"a vote, and a later term on the disk": {[]shown{
+			show(1, view{Term: 5, GaveTerm: 4, Gave: 2}), ended(1, view{Term: 5}),
+		}, ""},
+		"a vote of an earlier life": {[]shown{
+			show(1, view{Term: 4, GaveTerm: 4, Gave: 2}), begin(1), ended(1, view{Term: 4}),
+		}, ""},
+		"a vote that is not on the disk": {[]shown{
+			show(1, view{Term: 4, Vote: 2, GaveTerm: 4, Gave: 2}), ended(1, view{Term: 4}),
+		}, invariant.VoteKept},
+		"another vote is on the disk": {[]shown{
+			show(1, view{Term: 4, Vote: 2, GaveTerm: 4, Gave: 2}), ended(1, view{Term: 4, Vote: 3}),
+		}, invariant.VoteKept},
+		"its term is not on the disk": {[]shown{
+			show(1, view{Term: 4, Vote: 2, GaveTerm: 4, Gave: 2}), ended(1, view{Term: 3, Vote: 2}),
+		}, invariant.VoteKept},
 		"two leaders of two terms": {[]shown{
 			show(1, view{Leads: true, Term: 1}), show(2, view{Leads: true, Term: 2}),
 		}, ""},
