@@ -14,6 +14,7 @@ import (
 
 	"pestle/faults"
 	"pestle/faults/control"
+	"pestle/sim/lot"
 )
 
 // patience bounds a wait for something that must happen.
@@ -96,7 +97,7 @@ func (r *rig) fails(err error, with syscall.Errno) {
 // a file has not got text at an offset.
 func (r *rig) losesText(text string, off int64) bool {
 	r.t.Helper()
-	_, err := r.d.PowerLoss(seedOf(prefix, 0, len(r.d.m.Pending)))
+	_, err := r.d.PowerLoss(seedOf(lot.Prefix, 0, len(r.d.m.Pending)))
 	must(r.t, err)
 	return !bytes.HasPrefix(files(r.t, r.path)["a"][off:], []byte(text))
 }
@@ -322,7 +323,7 @@ func TestHealingKeepsWhatWasWritten(t *testing.T) {
 			r.write("new!", at+100)
 		}
 		if lose {
-			_, err := r.d.PowerLoss(seedOf(paged, 3, 128))
+			_, err := r.d.PowerLoss(seedOf(lot.Paged, 3, 128))
 			must(t, err)
 			r.d = open(t, r.path)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"pestle/sim/lot"
 	"pestle/sim/random"
 )
 
@@ -19,14 +20,14 @@ type Loss struct {
 
 // lose makes what the lot keeps durable. Base and Durable are then what the
 // real files have to be rolled back to; settle ends it.
-func (m *medium) lose(l lot) Loss {
+func (m *medium) lose(l lot.Lot) Loss {
 	var loss Loss
 	groups := m.groups()
 	for i := range m.Pending {
 		o := &m.Pending[i]
 		kept, whole := 0, 1
 		if o.isEntry() {
-			if i < l.name(groups[o.Entries[0].Name]) {
+			if i < l.Name(random.New(l.Key, groups[o.Entries[0].Name]).Uint64()) {
 				kept = 1
 				for _, e := range o.Entries {
 					set(m.Durable, e)
@@ -53,19 +54,19 @@ func (m *medium) lose(l lot) Loss {
 
 // landPart makes durable what the lot keeps of a write. It returns how many of
 // its sectors those are and how many others have garbage.
-func (m *medium) landPart(l lot, i int) (kept int, garbage int64) {
+func (m *medium) landPart(l lot.Lot, i int) (kept int, garbage int64) {
 	o := &m.Pending[i]
 	f := m.Files[o.File]
-	if i < l.size(o.File) {
+	if i < l.Size(o.File) {
 		f.DurableSize = o.Size
 	}
 	o.sectors(func(s int64, after []byte) {
 		switch {
-		case i < l.sector(o.File, s):
+		case i < l.Sector(o.File, s):
 			f.Base[s] = after
 			kept++
-		case l.garbage(o.File, s):
-			f.Base[s] = garble(f.Base[s], after, random.New(l.hash(partGarbage, o.File, uint64(s)), strconv.Itoa(i)))
+		case l.Garbage(o.File, s):
+			f.Base[s] = garble(f.Base[s], after, random.New(random.Mix(random.Mix(l.Key^o.File)^uint64(s)), strconv.Itoa(i)))
 			garbage++
 		}
 	})

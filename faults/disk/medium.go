@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+
+	"pestle/sim/lot"
 )
 
 const (
-	sectorSize = 512  // bytes that the medium writes whole or not at all
-	pageSize   = 4096 // bytes that the kernel writes back together
+	sectorSize = lot.SectorSize
+	pageSize   = lot.PageSize
 
 	// More than this does not stay pending: the kernel writes the oldest back.
 	maxPending      = 4096     // operations
@@ -108,7 +110,7 @@ type record struct {
 	Synced   *synced
 	Entered  uint64 // the directory was synced: operations up to this number
 	Hurt     *hurt
-	Lost     *lot
+	Lost     *lot.Lot
 	Settled  bool // the real files are rolled back
 }
 

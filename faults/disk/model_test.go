@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+
+	"pestle/sim/lot"
 )
 
 // model is what the package comment of sim/disk says a power loss may leave,
@@ -124,8 +126,8 @@ func padded(p []byte, s int) []byte {
 
 // objection says why a power loss under a policy cannot have left these files;
 // "" when it can.
-func (m *model) objection(left map[string][]byte, how policy) string {
-	if how != prefix {
+func (m *model) objection(left map[string][]byte, how lot.Policy) string {
+	if how != lot.Prefix {
 		return m.objectionTo(left, how, 0, m.operations)
 	}
 	var why string
@@ -138,7 +140,7 @@ func (m *model) objection(left map[string][]byte, how policy) string {
 }
 
 // objectionTo tries every part with the cuts from first to last.
-func (m *model) objectionTo(left map[string][]byte, how policy, first, last int) string {
+func (m *model) objectionTo(left map[string][]byte, how lot.Policy, first, last int) string {
 	for name := range left {
 		if m.names[name] == nil {
 			return name + " was never made"
@@ -161,7 +163,7 @@ func (m *model) objectionTo(left map[string][]byte, how policy, first, last int)
 	return ""
 }
 
-func (f *modelFile) objectionTo(content []byte, how policy, first, last int) string {
+func (f *modelFile) objectionTo(content []byte, how lot.Policy, first, last int) string {
 	some := func(holds func(cut int) bool) bool {
 		for cut := first; cut <= last; cut++ {
 			if holds(cut) {
@@ -174,7 +176,7 @@ func (f *modelFile) objectionTo(content []byte, how policy, first, last int) str
 		return fmt.Sprintf("the size %d was never so", len(content))
 	}
 	unit := 1
-	if how <= paged {
+	if how <= lot.Paged {
 		unit = pageSize / sectorSize
 	}
 	for from := 0; from*sectorSize < len(content); from += unit {
@@ -189,7 +191,7 @@ func (f *modelFile) objectionTo(content []byte, how policy, first, last int) str
 		}) {
 			continue
 		}
-		if how != garbled || !f.onlyChangedBytesDiffer(content, from) {
+		if how != lot.Garbled || !f.onlyChangedBytesDiffer(content, from) {
 			return fmt.Sprintf("sectors %d to %d were never so", from, from+unit-1)
 		}
 	}

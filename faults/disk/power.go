@@ -7,6 +7,9 @@ import (
 	"maps"
 	"os"
 	"slices"
+
+	"pestle/sim/lot"
+	"pestle/sim/random"
 )
 
 // PowerLoss takes the current away: no operation returns any more, and the
@@ -21,7 +24,7 @@ func (d *Dir) PowerLoss(seed uint64) (Loss, error) {
 		return Loss{}, nil
 	}
 	d.frozen = true
-	l := drawLot(seed, len(d.m.Pending))
+	l := lot.Draw(random.New(seed, "power-loss"), len(d.m.Pending))
 	if err := d.ledger.append(&record{Lost: &l}); err != nil {
 		return Loss{}, err
 	}

@@ -16,6 +16,8 @@ import (
 	"pgregory.net/rapid"
 
 	"pestle/faults"
+	"pestle/sim/lot"
+	"pestle/sim/random"
 )
 
 func open(t require, path string) *Dir {
@@ -121,9 +123,9 @@ func (b *both) failSync(name string) {
 }
 
 // seedOf finds a seed of a power loss that draws a policy.
-func seedOf(how policy, from uint64, pending int) uint64 {
+func seedOf(how lot.Policy, from uint64, pending int) uint64 {
 	for seed := from; ; seed++ {
-		if drawLot(seed, pending).Policy == how {
+		if lot.Draw(random.New(seed, "power-loss"), pending).Policy == how {
 			return seed
 		}
 	}
@@ -145,7 +147,7 @@ func TestPowerLoss(t *testing.T) {
 				r.Fatalf("%s is not as it was written", name)
 			}
 		}
-		how := policy(rapid.IntRange(0, int(policies)-1).Draw(r, "policy"))
+		how := lot.Policy(rapid.IntRange(0, int(lot.Policies)-1).Draw(r, "policy"))
 		pending := int64(len(b.d.m.Pending))
 		loss, err := b.d.PowerLoss(seedOf(how, rapid.Uint64Range(0, 1<<40).Draw(r, "seed"), int(pending)))
 		must(r, err)
@@ -233,7 +235,7 @@ func TestGarbage(t *testing.T) {
 		for at := int64(0); at < 65536; at += 512 {
 			r.write("changed", at+256)
 		}
-		loss, err := r.d.PowerLoss(seedOf(garbled, seed*1000, 128))
+		loss, err := r.d.PowerLoss(seedOf(lot.Garbled, seed*1000, 128))
 		must(t, err)
 		garbage += loss.Garbage
 		for at, b := range files(t, r.path)["a"] {
@@ -250,7 +252,7 @@ func TestGarbage(t *testing.T) {
 // seedWith finds a seed of a power loss that keeps the first operations.
 func seedWith(first, pending int) uint64 {
 	for seed := uint64(0); ; seed++ {
-		if l := drawLot(seed, pending); l.Policy == prefix && l.First == first {
+		if l := lot.Draw(random.New(seed, "power-loss"), pending); l.Policy == lot.Prefix && l.First == first {
 			return seed
 		}
 	}
@@ -336,7 +338,7 @@ func TestPowerLossIsFinishedByTheNext(t *testing.T) {
 				must(t, err)
 				continue
 			}
-			l := drawLot(seed, len(d.m.Pending))
+			l := lot.Draw(random.New(seed, "power-loss"), len(d.m.Pending))
 			must(t, d.ledger.append(&record{Lost: &l}))
 			d.m.lose(l)
 			for _, file := range d.m.survivors()[:1] {
@@ -363,7 +365,7 @@ func TestPowerLossDrawsBySeed(t *testing.T) {
 			_, err := f.WriteAt(bytes.Repeat([]byte{byte(i + 1)}, 700), int64(i)*600)
 			must(t, err)
 		}
-		_, err = d.PowerLoss(seedOf(garbled, 5, 40))
+		_, err = d.PowerLoss(seedOf(lot.Garbled, 5, 40))
 		must(t, err)
 		left := files(t, path)
 		if first == nil {

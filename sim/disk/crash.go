@@ -1,10 +1,9 @@
 package disk
 
 import (
-	"math/bits"
 	"slices"
 
-	"pestle/sim/random"
+	"pestle/sim/lot"
 )
 
 // Crash is a way for a node to end.
@@ -32,7 +31,7 @@ func (d *Disk) Crash(how Crash) Loss {
 	if how == Kill {
 		return Loss{}
 	}
-	return d.losePower(d.drawLot())
+	return d.losePower(lot.Draw(d.crash, len(d.pending)))
 }
 
 // interrupt leaves the change under way half done.
@@ -88,96 +87,14 @@ func (d *Disk) cutWrite(n int64) {
 	d.put(c.file, c.off, p)
 }
 
-// policy is a rule of what a power loss keeps.
-type policy uint8
-
-const (
-	prefix  policy = iota // the first operations
-	paged                 // each page as after one of its writes, or before
-	torn                  // as paged, but half of the pages by sector
-	garbled               // as torn, and garbage in some of these sectors
-	policies
-)
-
-// lot is the draw that decides what a power loss keeps. Of n operations, it
-// gives each part of the disk a number: the operations before it happened to
-// that part, the others did not.
-type lot struct {
-	policy policy
-	key    uint64
-	first  int // prefix
-	n      int
-}
-
-func (d *Disk) drawLot() lot {
-	n := len(d.pending)
-	return lot{
-		policy: policy(d.crash.Below(int64(policies))),
-		first:  int(d.crash.Below(int64(n) + 1)),
-		key:    d.crash.Uint64(),
-		n:      n,
-	}
-}
-
-// Parts of a disk that are kept or lost apart from each other.
-const (
-	partName uint64 = iota + 1
-	partSize
-	partPage
-	partTorn
-	partSector
-	partGarbage
-)
-
-func (l lot) hash(part, owner, index uint64) uint64 {
-	return random.Mix(random.Mix(random.Mix(l.key^part)^owner) ^ index)
-}
-
-// cut is the number of a part. A quarter of the parts keep everything and a
-// quarter nothing, however many operations there are.
-func (l lot) cut(part, owner, index uint64) int {
-	if l.policy == prefix {
-		return l.first
-	}
-	switch h := l.hash(part, owner, index); h % 4 {
-	case 0:
-		return 0
-	case 1:
-		return l.n
-	default:
-		hi, _ := bits.Mul64(random.Mix(h), uint64(l.n)+1)
-		return int(hi)
-	}
-}
-
-// tears reports whether the sectors of a page have numbers of their own.
-func (l lot) tears(f *file, sector int64) bool {
-	return l.policy >= torn && l.hash(partTorn, f.id, pageOf(sector))%2 == 0
-}
-
-func pageOf(sector int64) uint64 { return uint64(sector) / (pageSize / sectorSize) }
-
-// sector is the number of a sector.
-func (l lot) sector(f *file, sector int64) int {
-	if l.tears(f, sector) {
-		return l.cut(partSector, f.id, uint64(sector))
-	}
-	return l.cut(partPage, f.id, pageOf(sector))
-}
-
-// garbage reports whether a write that the sector lost left garbage.
-func (l lot) garbage(f *file, sector int64) bool {
-	return l.policy == garbled && l.tears(f, sector) && l.hash(partGarbage, f.id, uint64(sector))%2 == 0
-}
-
 // losePower makes what the lot keeps durable, and what is durable all there is.
-func (d *Disk) losePower(l lot) Loss {
+func (d *Disk) losePower(l lot.Lot) Loss {
 	var loss Loss
 	for i := range d.pending {
 		o := &d.pending[i]
 		kept, whole := 0, 1
 		if o.entry {
-			if i < l.cut(partName, o.name, 0) {
+			if i < l.Name(o.name) {
 				d.durable.set(o.name, o.file)
 				kept = 1
 			}
@@ -202,22 +119,22 @@ func (d *Disk) losePower(l lot) Loss {
 
 // landPart makes durable what the lot keeps of an operation on bytes. It
 // returns how many of its sectors those are and how many others have garbage.
-func (d *Disk) landPart(l lot, i int) (kept int, garbage int64) {
+func (d *Disk) landPart(l lot.Lot, i int) (kept int, garbage int64) {
 	o := &d.pending[i]
 	f := o.file
-	if i < l.cut(partSize, f.id, 0) {
+	if i < l.Size(f.id) {
 		f.durableSize = o.size
 	}
 	e := o.sectors()
 	for s := e.from; s < e.to; s++ {
 		content := d.snapshot(o)[(s-e.from)*sectorSize:][:sectorSize]
 		switch {
-		case i < l.sector(f, s):
+		case i < l.Sector(f.id, s):
 			lo, hi := max(o.off-s*sectorSize, 0), min(o.off+o.n-s*sectorSize, sectorSize)
 			f.durable.write(s*sectorSize, content)
 			f.rewrite(s*sectorSize+lo, content[lo:hi])
 			kept++
-		case l.garbage(f, s):
+		case l.Garbage(f.id, s):
 			d.garble(f, s, content)
 			garbage++
 		}

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pestle/sim/lot"
 	"pestle/sim/random"
 )
 
@@ -57,7 +58,7 @@ func start(t *testing.T, seed uint64) (*Disk, *naive) {
 
 // losePowerAfter plays steps and loses the power. It returns false when the
 // steps are not possible.
-func losePowerAfter(t *testing.T, sequence []int, how policy, key uint64) bool {
+func losePowerAfter(t *testing.T, sequence []int, how lot.Policy, key uint64) bool {
 	d, m := start(t, key)
 	for _, step := range sequence {
 		if !possible(m, step) {
@@ -69,8 +70,8 @@ func losePowerAfter(t *testing.T, sequence []int, how policy, key uint64) bool {
 	if got, want := content(d), m.content(); got != want {
 		t.Fatalf("steps %v leave\n %s, not\n %s", sequence, got, want)
 	}
-	l := d.drawLot()
-	l.policy = how
+	l := lot.Draw(d.crash, len(d.pending))
+	l.Policy = how
 	pending := int64(len(d.pending))
 	loss := d.losePower(l)
 	if why := m.objection(d, how); why != "" {
@@ -117,7 +118,7 @@ func TestPowerLoss(t *testing.T) {
 	played := 0
 	for i := range len(steps) * len(steps) * len(steps) {
 		sequence := []int{i % len(steps), i / len(steps) % len(steps), i / len(steps) / len(steps)}
-		for how := range policies {
+		for how := range lot.Policies {
 			for key := range uint64(6) {
 				if !losePowerAfter(t, sequence, how, key) {
 					break
@@ -142,7 +143,7 @@ func TestPowerLossAfterMany(t *testing.T) {
 				sequence = append(sequence, step)
 			}
 		}
-		how := policy(rapid.IntRange(0, int(policies)-1).Draw(r, "policy"))
+		how := lot.Policy(rapid.IntRange(0, int(lot.Policies)-1).Draw(r, "policy"))
 		losePowerAfter(t, sequence, how, rapid.Uint64().Draw(r, "key"))
 	})
 }
@@ -164,13 +165,13 @@ func TestPowerLossReachesEverything(t *testing.T) {
 		{"removed and made again", "create 2 8\ninject disk-lying\nremove 2\ncreate 2 9", 3, 3, 3},
 	}
 	for _, test := range tests {
-		for how, want := range []int{prefix: test.prefix, paged: test.paged, torn: test.torn} {
+		for how, want := range []int{lot.Prefix: test.prefix, lot.Paged: test.paged, lot.Torn: test.torn} {
 			seen := map[string]bool{}
 			for seed := range uint64(1500) {
 				d := instant(seed)
 				play(t, d, "create 1 8192\n"+test.transcript)
-				l := d.drawLot()
-				l.policy = policy(how)
+				l := lot.Draw(d.crash, len(d.pending))
+				l.Policy = lot.Policy(how)
 				d.losePower(l)
 				seen[content(d)] = true
 			}
@@ -181,23 +182,6 @@ func TestPowerLossReachesEverything(t *testing.T) {
 	}
 }
 
-// TestCutsAreOftenWhole: with many operations pending, a part still keeps
-// everything, or nothing, a quarter of the time each.
-func TestCutsAreOftenWhole(t *testing.T) {
-	all, none := 0, 0
-	for i := range uint64(4000) {
-		switch (lot{policy: paged, key: 1, n: 1000}).cut(partPage, 1, i) {
-		case 0:
-			none++
-		case 1000:
-			all++
-		}
-	}
-	if min(all, none) < 900 || max(all, none) > 1100 {
-		t.Errorf("of 4000 parts %d keep everything and %d nothing", all, none)
-	}
-}
-
 // TestGarbage: a torn sector may hold what nobody wrote, but only where a lost
 // write was to change it.
 func TestGarbage(t *testing.T) {
@@ -205,8 +189,8 @@ func TestGarbage(t *testing.T) {
 	for seed := range uint64(200) {
 		d := instant(seed)
 		play(t, d, "create 1 512\nwrite 1 0 k*100\nsync 1\nwrite 1 0 k*50+n*150")
-		l := d.drawLot()
-		l.policy = garbled
+		l := lot.Draw(d.crash, len(d.pending))
+		l.Policy = lot.Garbled
 		loss := d.losePower(l)
 		p, _ := d.Content(1)
 		if !bytes.Equal(p[:50], bytes.Repeat([]byte("k"), 50)) || len(bytes.Trim(p[200:], "\x00")) > 0 {
@@ -227,9 +211,10 @@ func TestGarbage(t *testing.T) {
 
 // TestCrashDrawsEveryPolicy, and is the same for the same stream.
 func TestCrashDrawsEveryPolicy(t *testing.T) {
-	seen := map[policy]bool{}
+	seen := map[lot.Policy]bool{}
 	for seed := range uint64(50) {
-		seen[instant(seed).drawLot().policy] = true
+		d := instant(seed)
+		seen[lot.Draw(d.crash, len(d.pending)).Policy] = true
 		a, b := instant(seed), instant(seed)
 		for _, d := range []*Disk{a, b} {
 			play(t, d, "create 1 8192\nwrite 1 0 a*5000\nwrite 1 3000 b*3000\nwrite 1 9000 c")
@@ -238,7 +223,7 @@ func TestCrashDrawsEveryPolicy(t *testing.T) {
 			t.Errorf("seed %d: two crashes differ", seed)
 		}
 	}
-	if len(seen) != int(policies) {
+	if len(seen) != int(lot.Policies) {
 		t.Errorf("policies drawn: %v", seen)
 	}
 }
@@ -302,7 +287,7 @@ func TestAgainstBytes(t *testing.T) {
 			},
 			"kill": func(*rapid.T) { d.Crash(Kill) },
 			"power loss": func(*rapid.T) {
-				d.losePower(lot{policy: prefix, first: 0, n: len(d.pending)})
+				d.losePower(lot.Lot{Policy: lot.Prefix, First: 0, N: len(d.pending)})
 				clear(written)
 				for n, p := range durable {
 					written[n] = bytes.Clone(p)

@@ -74,12 +74,13 @@ import (
 	"fmt"
 	"slices"
 
+	"pestle/sim/lot"
 	"pestle/sim/random"
 )
 
 const (
-	sectorSize = 512  // bytes that the medium writes whole or not at all
-	pageSize   = 4096 // bytes that the kernel writes back together
+	sectorSize = lot.SectorSize
+	pageSize   = lot.PageSize
 
 	maxFile    = 1 << 30 // bytes; a larger file is the mistake of a caller
 	maxPending = 4096    // operations; see the package comment

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"pestle/sim/lot"
 )
 
 // naive is what the package comment says a power loss may leave, kept in the
@@ -104,8 +106,8 @@ func (m *naive) sync(n uint64, fails bool) {
 
 // objection says why a crash under a policy cannot have left what d holds; ""
 // when it can.
-func (m *naive) objection(d *Disk, how policy) string {
-	if how != prefix {
+func (m *naive) objection(d *Disk, how lot.Policy) string {
+	if how != lot.Prefix {
 		return m.objectionTo(d, how, 0, m.operations)
 	}
 	var why string
@@ -118,7 +120,7 @@ func (m *naive) objection(d *Disk, how policy) string {
 }
 
 // objectionTo tries every part with the cuts from first to last.
-func (m *naive) objectionTo(d *Disk, how policy, first, last int) string {
+func (m *naive) objectionTo(d *Disk, how lot.Policy, first, last int) string {
 	for n := range uint64(4) {
 		content, there := d.Content(n)
 		why := fmt.Sprintf("file %d, there: %t, was never so", n, there)
@@ -138,7 +140,7 @@ func (m *naive) objectionTo(d *Disk, how policy, first, last int) string {
 	return ""
 }
 
-func (f *naiveFile) objectionTo(content []byte, how policy, first, last int) string {
+func (f *naiveFile) objectionTo(content []byte, how lot.Policy, first, last int) string {
 	some := func(holds func(cut int) bool) bool {
 		for cut := first; cut <= last; cut++ {
 			if holds(cut) {
@@ -151,7 +153,7 @@ func (f *naiveFile) objectionTo(content []byte, how policy, first, last int) str
 		return fmt.Sprintf("the size %d was never so", len(content))
 	}
 	unit := 1
-	if how <= paged {
+	if how <= lot.Paged {
 		unit = 8
 	}
 	same := func(s, cut int) bool {
@@ -169,7 +171,7 @@ func (f *naiveFile) objectionTo(content []byte, how policy, first, last int) str
 		}) {
 			continue
 		}
-		if how != garbled || !f.onlyChangedBytesDiffer(content, from) {
+		if how != lot.Garbled || !f.onlyChangedBytesDiffer(content, from) {
 			return fmt.Sprintf("sectors %d to %d were never so: %s", from, from+unit-1, short(content[from*512:min(len(content), from*512+unit*512)]))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"pestle/sim/lot"
 	"pestle/sim/random"
 )
 
@@ -110,7 +111,7 @@ func do(t *testing.T, d *Disk, words []string) string {
 		d.Crash(Kill)
 	case "power":
 		d.interrupt()
-		d.losePower(lot{policy: prefix, first: int(n(0)), n: len(d.pending)})
+		d.losePower(lot.Lot{Policy: lot.Prefix, First: int(n(0)), N: len(d.pending)})
 	default:
 		t.Fatalf("no such command: %s", words[0])
 	}

@@ -3,6 +3,8 @@ package disk
 import (
 	"strings"
 	"testing"
+
+	"pestle/sim/lot"
 )
 
 // TestUnderWay: what a crash finds of an operation that was issued and not
@@ -85,8 +87,8 @@ func TestUnderWay(t *testing.T) {
 					d.Crash(Kill)
 				} else {
 					d.interrupt()
-					l := d.drawLot()
-					l.policy = min(l.policy, torn)
+					l := lot.Draw(d.crash, len(d.pending))
+					l.Policy = min(l.Policy, lot.Torn)
 					d.losePower(l)
 				}
 				got[trimmed(d)] = true

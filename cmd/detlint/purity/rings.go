@@ -31,6 +31,7 @@ var Pestle = Rings{
 	{Path: "pestle/sim", Drivers: []string{"run.go"}}, // lends a run the chance of the process, see pestle/sim/chance
 	{Path: "pestle/sim/clock"},
 	{Path: "pestle/sim/disk"},
+	{Path: "pestle/sim/lot"},
 	{Path: "pestle/sim/invariant"},
 	{Path: "pestle/sim/network"},
 	{Path: "pestle/sim/random"},
